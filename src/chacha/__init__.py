@@ -1,0 +1,108 @@
+"""Online AutoML for data streams: tune an online learner while it serves.
+
+An implementation of "ChaCha for Online AutoML" (Wu, Wang, Langford, Mineiro, Rossi,
+ICML 2021). Start with :class:`ChaCha`.
+"""
+
+from __future__ import annotations
+
+from chacha.champion import ChampionChallengers
+from chacha.config import Config
+from chacha.decisions import (
+    Decision,
+    Eliminated,
+    LeaseDoubled,
+    Promoted,
+    Retired,
+    WentLive,
+    decision_from_json,
+)
+from chacha.errors import (
+    BadExample,
+    ChaChaError,
+    ConfigError,
+    DataError,
+    MissingExtra,
+    PoolError,
+    SourceError,
+    TicketError,
+)
+from chacha.evidence import Bound, SampleComplexity, Standing, better_than, worse_than
+from chacha.example import Example, Feature, make_example, parse_line
+from chacha.flow2 import Flow2
+from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
+from chacha.model import ChaCha, LiveModel, Step, Summary
+from chacha.observed import Observed
+from chacha.oracle import ConfigOracle, DefaultOracle, second_order_products
+from chacha.pool import Learner, LivePool, SequentialPool
+from chacha.pools import open_pool
+from chacha.pools.reference import ReferenceLearner, ReferencePool
+from chacha.scheduler import Scheduler
+from chacha.sources import Categories, Missing, Source, TableSpec, open_source
+from chacha.space import Choice, Integer, Interactions, LogUniform, Space, Uniform
+from chacha.tickets import Ticket
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BadExample",
+    "Bound",
+    "Categories",
+    "ChaCha",
+    "ChaChaError",
+    "ChampionChallengers",
+    "Choice",
+    "Config",
+    "ConfigError",
+    "ConfigOracle",
+    "DataError",
+    "Decision",
+    "DefaultOracle",
+    "Eliminated",
+    "Example",
+    "Feature",
+    "Flow2",
+    "Hinge",
+    "Integer",
+    "Interactions",
+    "Learner",
+    "LeaseDoubled",
+    "LiveModel",
+    "LivePool",
+    "LogUniform",
+    "Logistic",
+    "Loss",
+    "Missing",
+    "MissingExtra",
+    "Observed",
+    "Poisson",
+    "PoolError",
+    "Promoted",
+    "Quantile",
+    "ReferenceLearner",
+    "ReferencePool",
+    "Retired",
+    "SampleComplexity",
+    "Scheduler",
+    "SequentialPool",
+    "Source",
+    "SourceError",
+    "Space",
+    "Squared",
+    "Standing",
+    "Step",
+    "Summary",
+    "TableSpec",
+    "Ticket",
+    "TicketError",
+    "Uniform",
+    "WentLive",
+    "better_than",
+    "decision_from_json",
+    "make_example",
+    "open_pool",
+    "open_source",
+    "parse_line",
+    "second_order_products",
+    "worse_than",
+]

@@ -1,0 +1,168 @@
+"""Algorithm 1, nothing else: losses in, decisions out.
+
+No learner, no file, no clock. Whoever holds this object starts a model for every
+:class:`~chacha.decisions.WentLive` and drops it for every :class:`~chacha.decisions.Retired`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from random import Random
+from typing import Protocol
+
+from chacha.config import Config
+from chacha.decisions import Decision, Eliminated, Promoted, Retired, WentLive
+from chacha.evidence import Bound, Evidence, Standing, better_than, worse_than
+from chacha.oracle import ConfigOracle
+from chacha.scheduler import Scheduler
+
+__all__ = ["ChampionChallengers", "Seen"]
+
+
+class Seen(Protocol):
+    """What the stream has shown so far, as far as the algorithm needs to know."""
+
+    @property
+    def groups(self) -> Sequence[str]:
+        """The names of the groups, sorted."""
+
+    @property
+    def raw_features(self) -> int:
+        """Distinct raw features over all groups."""
+
+    @property
+    def loss_range(self) -> float:
+        """The range of the loss that serves as evidence."""
+
+    def complexity(self, config: Config) -> float:
+        """d_c: the number of features that `config` induces."""
+
+
+class ChampionChallengers:
+    """ChaCha: a champion C, challengers S, of which at most b - 1 are live (B).
+
+    Line 5 runs at the end of a step, for the next example: the scheduler never looks at
+    it, so predicting stays a pure read. Comments carry the paper's line numbers.
+
+    >>> from types import SimpleNamespace
+    >>> from chacha.evidence import SampleComplexity
+    >>> seen = SimpleNamespace(groups="ab", raw_features=2, loss_range=1.0, complexity=lambda c: 2)
+    >>> def oracle(champion, groups):
+    ...     return [champion.with_product(groups)]
+    >>> cc = ChampionChallengers(Config(), budget=2, oracle=oracle, evidence=SampleComplexity())
+    >>> [d.kind for d in cc.begin(seen)]
+    ['WentLive']
+    >>> while cc.champion == Config():
+    ...     decisions = cc.learn({Config(): 0.9, Config(["ab"]): 0.1}, seen)
+    >>> cc.t, [d.kind for d in decisions]
+    (1, ['Promoted'])
+    """
+
+    def __init__(
+        self,
+        initial: Config,
+        *,
+        budget: int,
+        oracle: ConfigOracle,
+        evidence: Evidence,
+        seed: int = 0,
+        lease_factor: int = 5,
+    ) -> None:
+        self.champion = self.incumbent = initial  # 1-2
+        self.oracle = oracle
+        self.evidence = evidence
+        self.lease_factor = lease_factor
+        self.scheduler = Scheduler(budget, Random(f"scheduler:{seed}"))
+        self.t = 0
+        self.S: dict[Config, None] = {}  # a set that remembers its order
+        self.B: list[Config] = []
+        self.proposed: set[Config] = {initial}
+        self.standing: dict[Config, Standing] = {initial: Standing()}
+
+    def begin(self, seen: Seen) -> list[Decision]:
+        """Line 2, and line 5 for the first example."""
+        self._expand(seen)  # 2
+        return self._schedule(seen)
+
+    def learn(
+        self, losses: Mapping[Config, float], seen: Seen, weight: float = 1.0
+    ) -> list[Decision]:
+        """Lines 3 and 8-17 for one example, then line 5 for the next.
+
+        `losses` has every model that predicted the example; one that went live since the
+        prediction was made has made none and is not charged.
+        """
+        self.t += 1  # 3
+        for c in (self.champion, *self.B):  # 8
+            if c in losses:
+                self.standing[c].add(losses[c], weight)  # 9
+        decisions: list[Decision] = []
+        bounds = self._bounds(seen)
+        old = self.champion  # 10
+        for c in tuple(self.B):  # 11: without a model there is no bound, so only live ones
+            if c not in self.S or not self._tested(c):
+                continue
+            if better_than(bounds[c], bounds[self.champion]):  # 12
+                decisions.append(self._promote(c, bounds))  # 13
+            elif worse_than(bounds[c], bounds[self.champion]):  # 14
+                decisions.append(self._eliminate(c, bounds))  # 15
+        if self.champion != old:  # 16
+            self._expand(seen)  # 17
+        return decisions + self._schedule(seen)
+
+    def bound(self, c: Config, seen: Seen) -> Bound:
+        """L^PV and ε of a live configuration."""
+        d = seen.complexity(c)
+        return self.evidence.bound(self.standing[c], d, len(self.S), seen.loss_range)
+
+    def _bounds(self, seen: Seen) -> dict[Config, Bound]:
+        return {c: self.bound(c, seen) for c in (self.champion, *self.B)}
+
+    def _tested(self, c: Config) -> bool:
+        burn_in = self.evidence.burn_in
+        return min(self.standing[c].n, self.standing[self.champion].n) >= burn_in
+
+    def _expand(self, seen: Seen) -> None:
+        """S ← S + ConfigOracle(C), never one proposed before."""
+        proposals: Iterable[Config] = self.oracle(self.champion, seen.groups)
+        for c in proposals:
+            if c not in self.proposed:
+                self.proposed.add(c)
+                self.S[c] = None
+
+    def _promote(self, c: Config, bounds: Mapping[Config, Bound]) -> Decision:
+        """C ← c. The dethroned champion takes c's slot and lease, and keeps its model."""
+        old = self.champion
+        self.champion = c
+        self.B[self.B.index(c)] = old
+        del self.S[c]
+        self.S[old] = None
+        self.scheduler.lease[old] = self.scheduler.lease.pop(c)
+        won, lost = bounds[c], bounds[old]
+        n, margin = self.standing[c].n, lost.epsilon
+        return Promoted(self.t, c, old, n, won.upper, lost.lower, margin)
+
+    def _eliminate(self, c: Config, bounds: Mapping[Config, Bound]) -> Decision:
+        del self.S[c]
+        n, lower, upper = self.standing[c].n, bounds[c].lower, bounds[self.champion].upper
+        return Eliminated(self.t, c, self.champion, n, lower, upper)
+
+    def _schedule(self, seen: Seen) -> list[Decision]:
+        """Line 5, and the incumbent of line 6."""
+        bounds = self._bounds(seen)
+        self.B, decisions = self.scheduler.schedule(
+            self.B,
+            self.S,
+            n={c: self.standing[c].n for c in self.B},
+            upper={c: bounds[c].upper for c in self.B},
+            n_min=max(1, self.lease_factor * seen.raw_features),
+            t=self.t,
+        )
+        for decision in decisions:
+            if isinstance(decision, Retired):
+                del self.standing[decision.config]
+            elif isinstance(decision, WentLive):
+                self.standing[decision.config] = Standing()  # Algorithm 2, line 13
+        served = [c for c in self.B if c in bounds and self.standing[c].n >= self.evidence.burn_in]
+        self.incumbent = min((self.champion, *served), key=lambda c: bounds[c].upper)  # 6
+        return decisions

@@ -1,0 +1,255 @@
+"""The contract of a pool, as checks that anyone can run on a pool of their own.
+
+With pytest::
+
+    @pytest.mark.parametrize("check", chacha.checks.all_checks(), ids=lambda c: c.__name__)
+    def test_my_pool(check):
+        check(MyPool)
+
+Each check takes a function that makes an empty pool, and raises AssertionError with what
+went wrong.
+"""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Callable, Sequence
+from itertools import islice
+from math import isfinite
+
+from chacha.config import Config
+from chacha.errors import BadExample, PoolError
+from chacha.example import Example, parse_line
+from chacha.pool import LivePool
+from chacha.sources.synth import SynthSource
+
+__all__ = ["all_checks"]
+
+MakePool = Callable[[], LivePool]
+Check = Callable[[MakePool], None]
+
+PLAIN, CROSSED, DEEPER = Config(), Config(["ab"]), Config(["ab", "cd"])
+
+
+def stream(n: int, seed: int = 1) -> list[Example]:
+    """The first examples of a built-in stream."""
+    return list(islice(SynthSource("interactions", seed=seed), n))
+
+
+def _pool(make: MakePool, *configs: Config) -> LivePool:
+    pool = make()
+    for config in configs:
+        pool.start(config)
+    return pool
+
+
+def _lessons(pool: LivePool, examples: Sequence[Example], config: Config) -> list[float]:
+    return [pool.learn(example)[config] for example in examples]
+
+
+def check_starts_empty(make: MakePool) -> None:
+    """A new pool has no live model, and predicts nothing."""
+    pool = make()
+    assert not list(pool.live), "a new pool has live models"
+    assert not pool.predict(stream(1)[0]), "an empty pool predicts"
+
+
+def check_live_is_what_was_started(make: MakePool) -> None:
+    """`live` and the keys of predictions are the started configurations."""
+    pool = _pool(make, PLAIN, CROSSED)
+    assert set(pool.live) == {PLAIN, CROSSED}
+    assert set(pool.predict(stream(1)[0])) == {PLAIN, CROSSED}
+    pool.stop(PLAIN)
+    assert set(pool.live) == {CROSSED}, "a stopped configuration is still live"
+    assert set(pool.learn(stream(1)[0])) == {CROSSED}
+
+
+def check_start_twice_is_refused(make: MakePool) -> None:
+    """A configuration is live once at most."""
+    pool = _pool(make, PLAIN)
+    try:
+        pool.start(PLAIN)
+    except PoolError:
+        assert set(pool.live) == {PLAIN}
+    else:
+        raise AssertionError("starting a live configuration again was not refused")
+
+
+def check_stop_idle_is_refused(make: MakePool) -> None:
+    """Only a live configuration can be stopped."""
+    try:
+        _pool(make, PLAIN).stop(CROSSED)
+    except PoolError:
+        return
+    raise AssertionError("stopping a configuration that is not live was not refused")
+
+
+def check_predictions_are_finite(make: MakePool) -> None:
+    """On finite input every prediction is a finite float."""
+    pool = _pool(make, PLAIN, CROSSED)
+    for example in stream(200):
+        for prediction in pool.learn(example).values():
+            assert type(prediction) is float, f"a prediction is a {type(prediction)}"
+            assert isfinite(prediction)
+
+
+def check_predict_is_pure(make: MakePool) -> None:
+    """Predicting, once or often, changes nothing."""
+    examples = stream(120)
+    quiet, asked = _pool(make, PLAIN, CROSSED), _pool(make, PLAIN, CROSSED)
+    for example in examples:
+        first = dict(asked.predict(example))
+        assert dict(asked.predict(example)) == first, "two predictions differ"
+        asked.predict(examples[0])
+        assert dict(asked.learn(example)) == dict(quiet.learn(example)), "predicting taught it"
+
+
+def check_learn_returns_the_prediction_before(make: MakePool) -> None:
+    """`learn` returns what `predict` would have returned just before."""
+    pool = _pool(make, PLAIN, CROSSED)
+    for example in stream(120):
+        before = dict(pool.predict(example))
+        assert dict(pool.learn(example)) == before
+
+
+def check_label_is_not_seen_by_predict(make: MakePool) -> None:
+    """The prediction does not depend on the label."""
+    pool = _pool(make, CROSSED)
+    for example in stream(60):
+        other = example.with_label(example.label + 100.0 if example.label else 100.0)
+        assert dict(pool.predict(example)) == dict(pool.predict(other))
+        pool.learn(example)
+
+
+def check_models_are_independent(make: MakePool) -> None:
+    """A model learns the same alone, in company, and whatever the company's order."""
+    examples = stream(150)
+    alone = _lessons(_pool(make, CROSSED), examples, CROSSED)
+    for company in ([PLAIN, CROSSED, DEEPER], [DEEPER, CROSSED, PLAIN]):
+        together = _lessons(_pool(make, *company), examples, CROSSED)
+        assert together == alone, "company changes what a model learns"
+
+
+def check_stop_leaves_the_others_alone(make: MakePool) -> None:
+    """Stopping and starting one model does not touch another."""
+    examples = stream(150)
+    alone = _lessons(_pool(make, PLAIN), examples, PLAIN)
+    pool, lessons = _pool(make, CROSSED, PLAIN), list[float]()
+    for i, example in enumerate(examples):
+        if i == 50:
+            pool.stop(CROSSED)
+        if i == 70:
+            pool.start(DEEPER)
+        lessons.append(pool.learn(example)[PLAIN])
+    assert lessons == alone
+
+
+def check_restart_is_from_scratch(make: MakePool) -> None:
+    """A stopped and started configuration remembers nothing."""
+    examples = stream(160)
+    pool = _pool(make, CROSSED, PLAIN)
+    for example in examples[:60]:
+        pool.learn(example)
+    pool.stop(CROSSED)
+    pool.start(CROSSED)
+    again = _lessons(pool, examples[60:], CROSSED)
+    assert again == _lessons(_pool(make, CROSSED), examples[60:], CROSSED)
+
+
+def check_same_input_same_output(make: MakePool) -> None:
+    """Two pools that see the same are the same."""
+    examples = stream(120)
+    assert _lessons(_pool(make, DEEPER), examples, DEEPER) == _lessons(
+        _pool(make, DEEPER), examples, DEEPER
+    )
+
+
+def check_fresh_is_empty(make: MakePool) -> None:
+    """`fresh` gives an empty pool that shares nothing."""
+    pool = _pool(make, PLAIN)
+    for example in stream(30):
+        pool.learn(example)
+    fresh = pool.fresh()
+    assert not list(fresh.live)
+    fresh.start(PLAIN)
+    assert _lessons(fresh, stream(30), PLAIN) == _lessons(_pool(make, PLAIN), stream(30), PLAIN)
+
+
+def check_unlabelled_is_refused(make: MakePool) -> None:
+    """Learning without a label is refused and changes nothing."""
+    pool, other = _pool(make, PLAIN), _pool(make, PLAIN)
+    for example in stream(20):
+        pool.learn(example)
+        other.learn(example)
+    try:
+        pool.learn(parse_line("|a 0:1"))
+    except BadExample:
+        pass
+    else:
+        raise AssertionError("learning without a label was not refused")
+    assert _lessons(pool, stream(40, seed=2), PLAIN) == _lessons(other, stream(40, seed=2), PLAIN)
+
+
+def check_weight_zero_teaches_nothing(make: MakePool) -> None:
+    """An example of importance 0 is predicted, not learned."""
+    pool, other = _pool(make, PLAIN), _pool(make, PLAIN)
+    for example in stream(40):
+        pool.learn(example)
+        pool.learn(example.with_label(99.0, weight=0.0))
+        other.learn(example)
+    example = stream(1, seed=3)[0]
+    assert dict(pool.predict(example)) == dict(other.predict(example))
+
+
+def check_survives_odd_examples(make: MakePool) -> None:
+    """No feature, a new group, groups in another order, huge and tiny values."""
+    pool = _pool(make, PLAIN, CROSSED, DEEPER)
+    for line in (
+        "1 |",
+        "1 |a 0:1 |b 0:2",
+        "2 |b 0:2 |a 0:1",
+        "0 |z new",
+        "1 |a |b 0:1",
+        "-1 |a 0:1e30 |b 0:1e-30",
+        "1 0.5 'tag|user x |usher y",
+    ):
+        for prediction in pool.learn(parse_line(line)).values():
+            assert isfinite(prediction), f"{line!r} gave {prediction}"
+
+
+def check_learns(make: MakePool) -> None:
+    """The model with the right product ends up clearly better than the plain one."""
+    pool = _pool(make, PLAIN, CROSSED)
+    late = {PLAIN: 0.0, CROSSED: 0.0}
+    examples = stream(800)
+    for i, example in enumerate(examples):
+        for config, prediction in pool.learn(example).items():
+            if i >= 500 and example.label is not None:
+                late[config] += abs(prediction - example.label)
+    assert late[CROSSED] < 0.8 * late[PLAIN], f"losses {late}"
+
+
+def check_retired_models_are_freed(make: MakePool) -> None:
+    """A pool that is dropped does not live on."""
+    pool = _pool(make, PLAIN, CROSSED)
+    for example in stream(20):
+        pool.learn(example)
+    pool.stop(CROSSED)
+    try:
+        ghost = weakref.ref(pool)
+    except TypeError:
+        return
+    del pool
+    gc.collect()
+    assert ghost() is None, "the pool is still referenced from somewhere"
+
+
+def all_checks() -> list[Check]:
+    """Every check, in the order of this file.
+
+    >>> from chacha import ReferencePool
+    >>> for check in all_checks()[:3]:
+    ...     check(ReferencePool)
+    """
+    return [value for name, value in globals().items() if name.startswith("check_")]

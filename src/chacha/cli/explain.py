@@ -1,0 +1,132 @@
+"""`chacha explain`: the decisions of a saved run as a story."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from chacha.config import Config
+from chacha.decisions import (
+    Decision,
+    Eliminated,
+    LeaseDoubled,
+    Promoted,
+    Retired,
+    WentLive,
+    decision_from_json,
+)
+from chacha.errors import ChaChaError, SourceError
+
+__all__ = ["explain", "read_decisions", "sentence", "story"]
+
+
+def read_decisions(path: str) -> tuple[dict[str, Any], list[Decision], dict[str, Any] | None]:
+    """What --save-decisions wrote: the run, its decisions, and its end if it came to one."""
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError as error:
+        raise SourceError(f"{path}: no such file") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise SourceError(f"{path}: cannot be read: {error}") from error
+    about: dict[str, Any] = {}
+    end: dict[str, Any] | None = None
+    decisions: list[Decision] = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            record = json.loads(line)
+            kind = record["kind"]
+            if kind == "Run":
+                about = record
+            elif kind == "End":
+                end = record
+            else:
+                decisions.append(decision_from_json(record))
+        except (ValueError, KeyError, TypeError, ChaChaError) as error:
+            raise SourceError(
+                f"{path}:{number}: not a decision of `chacha run`: {error}"
+            ) from error
+    if not about:
+        raise SourceError(f"{path}: not the decisions of a run; `run --save-decisions` writes them")
+    return about, decisions, end
+
+
+def sentence(decision: Decision, champion: Config) -> str:
+    """One decision in words; configurations are told by how they differ from the champion.
+
+    >>> sentence(WentLive(0, Config(["ab"]), lease=75), Config())
+    '+ab went live for 75 examples'
+    """
+    who = decision.config.since(champion)
+    match decision:
+        case WentLive():
+            return f"{who} went live for {decision.lease} examples"
+        case LeaseDoubled():
+            return f"{who} used up its lease and may go on to {decision.lease} examples"
+        case Retired(eliminated=True):
+            return f"{who} left its slot after {decision.n} examples: it is out"
+        case Retired():
+            return f"{who} made room after {decision.n} examples: its bound is above the median"
+        case Eliminated():
+            return (
+                f"{who} is out: after {decision.n} examples its loss is at least "
+                f"{decision.lower:.4g}, the champion's at most {decision.champion_upper:.4g}"
+            )
+        case Promoted():
+            return (
+                f"{decision.config.since(decision.dethroned)} is the new champion: after "
+                f"{decision.n} examples its loss is at most {decision.upper:.4g}, the old "
+                f"champion's at least {decision.champion_lower:.4g}, "
+                f"more than {decision.margin:.4g} above it"
+            )
+        case _:
+            return f"{who}: {decision.kind}"
+
+
+def story(
+    about: dict[str, Any],
+    decisions: Iterable[Decision],
+    end: dict[str, Any] | None,
+    everything: bool = False,
+) -> Iterator[str]:
+    """The lines of the story: every champion's reign, and how it ended."""
+    settings = about["settings"]
+    champion = Config.from_json(settings["initial"])
+    rules, b, seed = about["rules"], settings["budget"], settings["seed"]
+    yield f"{about['source']}: rules {rules}, b = {b}, seed {seed}"
+    yield f"{0:>9}  champion: {champion}"
+    tried: set[Config] = set()
+    leases = 0
+    for decision in decisions:
+        if isinstance(decision, WentLive):
+            tried.add(decision.config)
+        leases += isinstance(decision, LeaseDoubled)
+        if everything or isinstance(decision, (Promoted, Eliminated)):
+            yield f"{decision.t:>9}  {sentence(decision, champion)}"
+        if isinstance(decision, Promoted):
+            champion = decision.config
+            yield f"{'':>9}  {len(tried)} challengers had been live, {leases} leases used up"
+            yield f"{decision.t:>9}  champion: {champion}"
+            tried.clear()
+            leases = 0
+    yield f"{'':>9}  {len(tried)} challengers were live since, {leases} leases used up"
+    if end is None:
+        yield "the run did not come to its end"
+    else:
+        yield f"{end['examples']:>9}  end: served loss {end['loss']:.6g}, champion: {champion}"
+        yield f"{'':>9}  same as: vw {champion.vw_args()}".rstrip()
+
+
+def explain(
+    file: Annotated[str, typer.Argument(help="What `chacha run --save-decisions FILE` wrote.")],
+    everything: Annotated[
+        bool, typer.Option("--all", help="Every decision, not only promotions and eliminations.")
+    ] = False,
+) -> None:
+    """Tell the decisions of a saved run as a story."""
+    about, decisions, end = read_decisions(file)
+    for line in story(about, decisions, end, everything):
+        print(line)

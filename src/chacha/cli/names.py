@@ -1,0 +1,119 @@
+"""Words of the command line, and the objects they mean. Nowhere else are there such words."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+from chacha.config import Value
+from chacha.errors import ConfigError
+from chacha.sources import Categories, Missing, TableSpec
+from chacha.space import Domain, Interactions, LogUniform, Uniform
+
+__all__ = ["OnBad", "Rules", "init_values", "table_spec", "tuned"]
+
+
+class Rules(Enum):
+    """The rulebooks.
+
+    >>> Rules("paper")
+    <Rules.PAPER: 'paper'>
+    """
+
+    PAPER = "paper"
+    FLAML = "flaml"
+
+
+class OnBad(Enum):
+    """What to do with a row that cannot be used.
+
+    >>> OnBad("skip")
+    <OnBad.SKIP: 'skip'>
+    """
+
+    ERROR = "error"
+    SKIP = "skip"
+
+
+TUNABLE: dict[str, Interactions | Domain] = {
+    "interactions": Interactions(),
+    "learning_rate": LogUniform(2e-10, 1.0),  # the authors' range
+    "power_t": Uniform(0.0, 1.0),
+    "l1": LogUniform(1e-10, 1e-2),
+    "l2": LogUniform(1e-10, 1e-2),
+}
+"""What --tune offers, with the ranges it searches."""
+
+
+def tuned(words: str) -> dict[str, Interactions | Domain]:
+    """The space of a comma list of what to tune; `none` tunes nothing.
+
+    >>> sorted(tuned("learning_rate,interactions"))
+    ['interactions', 'learning_rate']
+    """
+    names = [word.strip() for word in words.split(",") if word.strip()]
+    if names == ["none"]:
+        return {}
+    for name in names:
+        if name not in TUNABLE:
+            raise ConfigError(f"--tune {name}: choose from {', '.join(TUNABLE)}")
+    if not names:
+        raise ConfigError(f"--tune needs a comma list of {', '.join(TUNABLE)}")
+    return {name: TUNABLE[name] for name in names}
+
+
+def _value(text: str) -> Value:
+    if text in ("true", "on", "false", "off"):
+        return text in ("true", "on")
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def init_values(settings: list[str]) -> dict[str, Any]:
+    """Initial values from KEY=VALUE words; products as `interactions=ab,user*item`.
+
+    >>> init_values(["learning_rate=0.1", "interactions=ab,user*item"])
+    {'learning_rate': 0.1, 'interactions': [('a', 'b'), ('user', 'item')]}
+    """
+    values: dict[str, Any] = {}
+    for setting in settings:
+        key, equals, text = setting.partition("=")
+        if not equals or not key or not text:
+            raise ConfigError(f"--init needs KEY=VALUE, got {setting!r}")
+        if key == "interactions":
+            words = [word for word in text.split(",") if word]
+            values[key] = [tuple(w.split("*")) if "*" in w else tuple(w) for w in words]
+        else:
+            values[key] = _value(text)
+    return values
+
+
+def table_spec(
+    target: str | None,
+    namespaces: int,
+    group: list[str],
+    group_by: str | None,
+    categories: Categories,
+    missing: Missing,
+) -> TableSpec:
+    """How a table becomes examples, from the flags.
+
+    >>> table_spec("y", 3, [], None, Categories.CODE, Missing.ZERO).most_groups
+    3
+    """
+    if group and group_by:
+        raise ConfigError("--group and --group-by exclude each other")
+    if group_by not in (None, "column"):
+        raise ConfigError(f"--group-by takes: column; got {group_by!r}")
+    groups: dict[str, tuple[str, ...]] = {}
+    for word in group:
+        name, equals, columns = word.partition("=")
+        if not equals or not name or not columns:
+            raise ConfigError(f"--group needs NAME=COLUMN,COLUMN, got {word!r}")
+        groups[name] = groups.get(name, ()) + tuple(c.strip() for c in columns.split(","))
+    most = 1 << 30 if group_by else namespaces
+    return TableSpec(target, most, groups, categories, missing)

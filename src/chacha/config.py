@@ -1,0 +1,198 @@
+"""Config: one way to run the learner. Frozen, hashable, printed canonically."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from chacha.errors import ConfigError
+
+__all__ = ["Config", "Product", "Value"]
+
+Product = tuple[str, ...]
+"""A product of groups: their names, sorted. ('a', 'b') is VW's `-q ab`."""
+
+Value = float | int | str | bool
+
+
+def product(names: Iterable[str]) -> Product:
+    """The canonical form of a product of groups; letters may be given as one word.
+
+    >>> product("ba"), product(["user", "item"])
+    (('a', 'b'), ('item', 'user'))
+    """
+    names = tuple(sorted(names))
+    if len(names) < 2 or not all(isinstance(name, str) and name for name in names):
+        raise ConfigError(f"a product needs at least two group names, got {names!r}")
+    return names
+
+
+def canonical(key: str, value: Any) -> Value:
+    """A value as configurations hold it: floats at 12 significant digits.
+
+    >>> canonical("learning_rate", 0.5000000000000027)
+    0.5
+    """
+    if isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, (int, float)) or hasattr(value, "__float__"):
+        number = value if isinstance(value, int) else float(f"{float(value):.12g}")
+        if not math.isfinite(number):
+            raise ConfigError(f"{key} must be finite, got {value!r}")
+        return number
+    raise ConfigError(f"{key} must be a number, a word or a bool, got {value!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """A configuration: products of groups, and values of options (c in the paper).
+
+    Products are a set: order and repetition do not matter. Two configurations that
+    mean the same are equal and print alike.
+
+    >>> c = Config(["ba", "cd", "ab"], {"learning_rate": 0.25})
+    >>> print(c)
+    interactions ab, cd; learning_rate 0.25
+    >>> c == Config(["dc", "ab"], {"learning_rate": 0.250000000000003})
+    True
+    >>> print(c.vw_args())  # doctest: +NORMALIZE_WHITESPACE
+    --experimental_full_name_interactions 'a|b'
+    --experimental_full_name_interactions 'c|d' --learning_rate 0.25
+    """
+
+    interactions: tuple[Product, ...] = ()
+    values: Mapping[str, Value] = field(default_factory=dict)
+    _key: tuple[Any, ...] = field(init=False, repr=False, compare=False)
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __init__(
+        self, interactions: Iterable[Iterable[str]] = (), values: Mapping[str, Any] | None = None
+    ) -> None:
+        if isinstance(interactions, str):
+            raise ConfigError(f"interactions must be a list of products, got {interactions!r}")
+        products = sorted({product(p) for p in interactions}, key=lambda p: (len(p), p))
+        pairs = {key: canonical(key, value) for key, value in sorted((values or {}).items())}
+        key = (tuple(products), tuple((k, isinstance(v, bool), v) for k, v in pairs.items()))
+        for name, attribute in (
+            ("interactions", tuple(products)),
+            ("values", MappingProxyType(pairs)),
+            ("_key", key),
+            ("_hash", hash(key)),
+        ):
+            object.__setattr__(self, name, attribute)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Config) and self._key == other._key
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Config, (self.interactions, dict(self.values))
+
+    def __str__(self) -> str:
+        products = ", ".join(map(show_product, self.interactions))
+        parts = [f"interactions {products}" if products else "no interactions"]
+        return "; ".join(parts + [f"{key} {show(value)}" for key, value in self.values.items()])
+
+    def with_product(self, names: Iterable[str]) -> Config:
+        """This configuration with one more product.
+
+        >>> print(Config().with_product("ab"))
+        interactions ab
+        """
+        return Config([*self.interactions, tuple(names)], self.values)
+
+    def with_values(self, **values: Value) -> Config:
+        """This configuration with some values replaced.
+
+        >>> print(Config().with_values(learning_rate=0.1))
+        no interactions; learning_rate 0.1
+        """
+        return Config(self.interactions, {**self.values, **values})
+
+    def since(self, other: Config) -> str:
+        """What sets this configuration apart from `other`, in a word or two.
+
+        >>> Config(["ab"], {"l2": 0.1}).since(Config(["cd"], {"l2": 0.2}))
+        '+ab -cd l2 0.1'
+        >>> Config().since(Config())
+        '='
+        """
+        mine, theirs = set(self.interactions), set(other.interactions)
+        words = [f"+{show_product(p)}" for p in self.interactions if p not in theirs]
+        words += [f"-{show_product(p)}" for p in other.interactions if p not in mine]
+        words += [f"{k} {show(v)}" for k, v in self.values.items() if other.values.get(k) != v]
+        return " ".join(words) or "="
+
+    def vw_arg_list(self) -> list[str]:
+        """The words of VW's command line. A switch is printed when it is True.
+
+        Products go by full name, so that two groups may share their first letter.
+
+        >>> Config([("user", "item")], {"noconstant": True}).vw_arg_list()
+        ['--experimental_full_name_interactions', 'item|user', '--noconstant']
+        """
+        words: list[str] = []
+        for names in self.interactions:
+            words += ["--experimental_full_name_interactions", "|".join(names)]
+        for key, value in self.values.items():
+            if isinstance(value, bool):
+                words += [f"--{key}"] * value
+            else:
+                words += [f"--{key}", show(value)]
+        return words
+
+    def vw_args(self) -> str:
+        """VW's command line, quoted for a shell.
+
+        >>> Config([("user", "item")]).vw_args()
+        "--experimental_full_name_interactions 'item|user'"
+        """
+        return shlex.join(self.vw_arg_list())
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object that :meth:`from_json` reads back exactly.
+
+        >>> Config.from_json(Config(["ab"], {"l2": 0.1}).to_json()) == Config(["ab"], {"l2": 0.1})
+        True
+        """
+        return {"interactions": [list(p) for p in self.interactions], "values": dict(self.values)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Config:
+        """The configuration that :meth:`to_json` wrote.
+
+        >>> print(Config.from_json({"interactions": [["b", "a"]], "values": {}}))
+        interactions ab
+        """
+        try:
+            return cls(data["interactions"], data["values"])
+        except (KeyError, TypeError) as error:
+            raise ConfigError(f"not a configuration: {data!r}") from error
+
+
+def show(value: Value) -> str:
+    """A value as people and VW read it.
+
+    >>> show(0.5), show(2e-10), show("squared"), show(True)
+    ('0.5', '2e-10', 'squared', 'on')
+    """
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return f"{value:.12g}" if isinstance(value, float) else str(value)
+
+
+def show_product(names: Product) -> str:
+    """A product as people read it: letters run together, names joined by `*`.
+
+    >>> show_product(("a", "b")), show_product(("item", "user"))
+    ('ab', 'item*user')
+    """
+    if all(len(name) == 1 and not name.isspace() for name in names):
+        return "".join(names)
+    return "*".join("default" if name.isspace() else name for name in names)

@@ -1,0 +1,89 @@
+"""Observed: what the stream has shown so far: label range, groups, distinct features."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+from chacha.config import Config
+from chacha.example import Example
+
+__all__ = ["Observed"]
+
+
+class Observed:
+    """One label range and one count of distinct raw features, for all models alike.
+
+    Features are counted by VW's hash at `bits` bits, so memory is bounded whatever the
+    stream brings: a group never counts more than 2^bits features.
+
+    >>> from chacha.example import parse_line
+    >>> observed = Observed()
+    >>> for line in ("1 |a x y |b u", "3 |a x z |b u v"):
+    ...     observed.observe(parse_line(line))
+    >>> observed.low, observed.high, observed.groups, observed.raw_features
+    (1.0, 3.0, ['a', 'b'], 5)
+    >>> observed.complexity(Config(["ab"]))  # 3 + 2 + 3·2
+    11
+    """
+
+    def __init__(self, bits: int = 18) -> None:
+        self.low = math.inf
+        self.high = -math.inf
+        self.sizes: dict[str, int] = {}
+        self._mask = (1 << bits) - 1
+        self._seen: dict[str, set[int]] = {}
+        self._complexity: dict[Config, int] = {}
+
+    def observe(self, example: Example) -> None:
+        """Take in one labelled example."""
+        if example.label is not None:
+            self.low = min(self.low, example.label)
+            self.high = max(self.high, example.label)
+        for group, features in example.groups.items():
+            if not features:
+                continue
+            seen = self._seen.setdefault(group, set())
+            seen.update([feature.hashed & self._mask for feature in features])
+            if len(seen) != self.sizes.get(group):
+                self.sizes[group] = len(seen)
+                self._complexity.clear()
+
+    @property
+    def groups(self) -> Sequence[str]:
+        """The names of the groups that had a feature, sorted."""
+        return sorted(self.sizes)
+
+    @property
+    def raw_features(self) -> int:
+        """Distinct raw features over all groups, the constant excluded."""
+        return sum(self.sizes.values())
+
+    @property
+    def span(self) -> float:
+        """ymax - ymin of the labels so far; 0 before the first."""
+        return max(0.0, self.high - self.low)
+
+    def complexity(self, config: Config) -> int:
+        """d_c: Σ|g| over the groups plus, for each product, the features it induces.
+
+        A group that stands k times in a product gives its combinations with repetition.
+
+        >>> from chacha.example import parse_line
+        >>> observed = Observed()
+        >>> observed.observe(parse_line("1 |a x y z"))
+        >>> observed.complexity(Config([("a", "a")]))  # 3 + 3·4/2
+        9
+        """
+        if config not in self._complexity:
+            d = self.raw_features
+            for names in config.interactions:
+                d += math.prod(
+                    math.comb(self.sizes.get(group, 0) + times - 1, times)
+                    if self.sizes.get(group, 0)
+                    else 0
+                    for group, times in Counter(names).items()
+                )
+            self._complexity[config] = d
+        return self._complexity[config]

@@ -1,0 +1,92 @@
+"""ConfigOracle: what to try next to this champion.
+
+An oracle is a function, or any object that can be called, of the champion and the names
+of the groups seen so far. Configurations it has proposed before are dropped by the
+algorithm, so an oracle need not remember.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+from typing import Protocol
+
+from chacha.config import Config, product
+from chacha.flow2 import Flow2
+from chacha.space import Space
+
+__all__ = ["ConfigOracle", "DefaultOracle", "second_order_products"]
+
+
+class ConfigOracle(Protocol):
+    """Proposes challengers. A user's own oracle is one small function or class.
+
+    >>> def halve_the_rate(champion: Config, groups: Sequence[str]) -> list[Config]:
+    ...     return [champion.with_values(learning_rate=champion.values["learning_rate"] / 2)]
+    >>> oracle: ConfigOracle = halve_the_rate
+    """
+
+    def __call__(self, champion: Config, groups: Sequence[str]) -> Iterable[Config]:
+        """Configurations to try next to `champion`."""
+
+
+def second_order_products(
+    champion: Config, groups: Sequence[str], max_order: int | None = None
+) -> list[Config]:
+    """Every configuration with one additional second-order product (section 5).
+
+    The factors are the groups and the products that the champion already has. A product
+    is a set of groups (duplicates by set union are removed), so `ab` times `bc` is `abc`.
+
+    >>> [c.since(Config()) for c in second_order_products(Config(), "abc")]
+    ['+ab', '+ac', '+bc']
+    >>> [c.since(Config(["ab"])) for c in second_order_products(Config(["ab"]), "abc")]
+    ['+ac', '+bc', '+abc']
+    >>> [c.since(Config(["ab"])) for c in second_order_products(Config(["ab"]), "abc", 2)]
+    ['+ac', '+bc']
+    """
+    have = set(champion.interactions)
+    factors: list[tuple[str, ...]] = [(group,) for group in groups]
+    factors += champion.interactions
+    unions = (sorted({*left, *right}) for left, right in combinations(factors, 2))
+    products = dict.fromkeys(product(union) for union in unions if len(union) > 1)
+    return [
+        champion.with_product(p)
+        for p in products
+        if p not in have and (max_order is None or len(p) <= max_order)
+    ]
+
+
+class DefaultOracle:
+    """The paper's default: one more product, and FLOW² on numbers and words.
+
+    Each call gives `numeric` proposals of FLOW², +u and -u of one direction. Its state is
+    one for the whole run, seeded by `seed`, and moves with the champion.
+
+    >>> from chacha.space import Interactions
+    >>> oracle = DefaultOracle(Space.of({"interactions": Interactions()}), seed=0)
+    >>> [str(c) for c in oracle(Config(), ["a", "b"])]
+    ['interactions ab']
+    """
+
+    def __init__(self, space: Space, seed: int = 0, numeric: int = 2) -> None:
+        self.space = space
+        self.seed = seed
+        self.numeric = numeric
+        self.flow2: Flow2 | None = None
+
+    def __call__(self, champion: Config, groups: Sequence[str]) -> list[Config]:
+        """The paper's ConfigOracle(C)."""
+        proposals: list[Config] = []
+        if self.space.domains:
+            proposals += self._numeric(champion)
+        if self.space.interactions is not None:
+            order = self.space.interactions.max_order
+            proposals += second_order_products(champion, groups, order)
+        return proposals
+
+    def _numeric(self, champion: Config) -> list[Config]:
+        if self.flow2 is None:
+            self.flow2 = Flow2(self.space.domains, champion.values, self.seed)
+        self.flow2.incumbent(champion.values)
+        return [champion.with_values(**self.flow2.propose()) for _ in range(self.numeric)]

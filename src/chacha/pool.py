@@ -1,0 +1,144 @@
+"""The seam to learners: a pool of live models, and how to lift a single learner to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Protocol
+
+from chacha.config import Config, Value
+from chacha.errors import BadExample, PoolError
+from chacha.example import Example
+
+__all__ = ["Learner", "LivePool", "SequentialPool"]
+
+
+class LivePool(Protocol):
+    """The live models, by configuration. The contract is executable: :mod:`chacha.checks`.
+
+    Predictions are on the learner's own scale. A pool sees finite input only.
+
+    >>> from chacha import ReferencePool
+    >>> pool: LivePool = ReferencePool()
+    """
+
+    @property
+    def live(self) -> Collection[Config]:
+        """The configurations that have a model now."""
+
+    def fresh(self) -> LivePool:
+        """An empty pool with the same settings."""
+
+    def default(self, key: str) -> Value | None:
+        """The learner's default of an option, None if it has no such option."""
+
+    def start(self, config: Config) -> None:
+        """Give `config` an empty model."""
+
+    def stop(self, config: Config) -> None:
+        """Drop the model of `config` and all it holds."""
+
+    def predict(self, example: Example) -> Mapping[Config, float]:
+        """What every live model predicts. A pure read: nothing changes."""
+
+    def learn(self, example: Example) -> Mapping[Config, float]:
+        """Every live model learns the example; returns what :meth:`predict` would have."""
+
+
+class Learner(Protocol):
+    """One model that predicts and learns: what a library has to write to take part.
+
+    >>> class Mean:
+    ...     total, n = 0.0, 0
+    ...     def predict(self, example):
+    ...         return self.total / self.n if self.n else 0.0
+    ...     def learn(self, example):
+    ...         self.total, self.n = self.total + example.label, self.n + 1
+    ...     def close(self):
+    ...         pass
+    >>> learner: Learner = Mean()
+    """
+
+    def predict(self, example: Example) -> float:
+        """The prediction; changes nothing."""
+
+    def learn(self, example: Example) -> None:
+        """Learn from a labelled example."""
+
+    def close(self) -> None:
+        """Free what the model holds; it is not used again."""
+
+
+class SequentialPool:
+    """A pool of learners made by `make`, asked one after the other.
+
+    >>> from chacha.example import parse_line
+    >>> class Zero:
+    ...     def predict(self, example): return 0.0
+    ...     def learn(self, example): pass
+    ...     def close(self): pass
+    >>> pool = SequentialPool(lambda config: Zero(), defaults={"learning_rate": 0.5})
+    >>> pool.start(Config())
+    >>> pool.predict(parse_line("|a x"))[Config()]
+    0.0
+    """
+
+    def __init__(
+        self, make: Callable[[Config], Learner], defaults: Mapping[str, Value] | None = None
+    ) -> None:
+        self._make = make
+        self._defaults = dict(defaults or {})
+        self._models: dict[Config, Learner] = {}
+
+    @property
+    def live(self) -> Collection[Config]:
+        """The configurations that have a model now."""
+        return self._models.keys()
+
+    def fresh(self) -> SequentialPool:
+        """An empty pool with the same settings."""
+        return SequentialPool(self._make, self._defaults)
+
+    def default(self, key: str) -> Value | None:
+        """The learner's default of an option, None if it has no such option."""
+        return self._defaults.get(key)
+
+    def start(self, config: Config) -> None:
+        """Give `config` an empty model."""
+        refuse_live(config, self._models)
+        self._models[config] = self._make(config)
+
+    def stop(self, config: Config) -> None:
+        """Drop the model of `config`."""
+        refuse_idle(config, self._models)
+        self._models.pop(config).close()
+
+    def predict(self, example: Example) -> Mapping[Config, float]:
+        """What every live model predicts."""
+        return {config: model.predict(example) for config, model in self._models.items()}
+
+    def learn(self, example: Example) -> Mapping[Config, float]:
+        """Every live model predicts, then learns."""
+        refuse_unlabelled(example)
+        predictions = self.predict(example)
+        if example.weight > 0:
+            for model in self._models.values():
+                model.learn(example)
+        return predictions
+
+
+def refuse_live(config: Config, live: Collection[Config]) -> None:
+    """A configuration is live once at most."""
+    if config in live:
+        raise PoolError(f"{config} is live already; stop it before starting it anew")
+
+
+def refuse_idle(config: Config, live: Collection[Config]) -> None:
+    """Only what is live can be stopped."""
+    if config not in live:
+        raise PoolError(f"{config} is not live; only a live configuration can be stopped")
+
+
+def refuse_unlabelled(example: Example) -> None:
+    """Learning needs a label."""
+    if example.label is None:
+        raise BadExample("the example has no label; only labelled examples can be learned")

@@ -1,0 +1,32 @@
+"""Pools: one file per library that can hold the live models."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import cast
+
+from chacha.errors import ConfigError
+from chacha.pool import LivePool
+
+__all__ = ["POOLS", "open_pool"]
+
+POOLS = {
+    "vw": ("chacha.pools.vw", "VWPool"),
+    "reference": ("chacha.pools.reference", "ReferencePool"),
+}
+"""The names of the command line, and where each pool lives."""
+
+
+def open_pool(name: str) -> LivePool:
+    """The pool that a word on the command line means; loads its library only now.
+
+    >>> open_pool("reference").default("learning_rate")
+    0.5
+    >>> open_pool("abacus")
+    Traceback (most recent call last):
+    chacha.errors.ConfigError: there is no pool 'abacus'; choose from vw, reference
+    """
+    if name not in POOLS:
+        raise ConfigError(f"there is no pool {name!r}; choose from {', '.join(POOLS)}")
+    module, attribute = POOLS[name]
+    return cast("LivePool", getattr(import_module(module), attribute)())

@@ -1,0 +1,218 @@
+"""The reference learner: VW's default update in plain Python. Readable, exact, slow.
+
+Squared loss; adaptive, normalised and invariant updates; single precision in VW's order
+of operations, so that its predictions equal VW's to the last bit.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import math
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from chacha.config import Config, Value
+from chacha.errors import PoolError
+from chacha.example import DEFAULT_GROUP, Example, Feature
+from chacha.pool import SequentialPool
+from chacha.vwtext import FLOAT32_MAX, hash_name
+
+__all__ = ["ReferenceLearner", "ReferencePool"]
+
+CONSTANT = 11650396
+FNV_PRIME = 16777619
+DEFAULTS: dict[str, Value] = {
+    "bit_precision": 18,
+    "learning_rate": 0.5,
+    "loss_function": "squared",
+    "noconstant": False,
+}
+
+f32 = np.float32
+X_MIN = f32(1.084202e-19)
+X2_MIN = X_MIN * X_MIN
+ZERO, ONE, TWO, FOUR = f32(0), f32(1), f32(2), f32(4)
+
+
+def _expf() -> Callable[[float], float]:
+    """The C library's exp in single precision, the one VW calls."""
+    library = ctypes.util.find_library("m")
+    if library is None:
+        return math.exp
+    expf = ctypes.CDLL(library).expf
+    expf.argtypes, expf.restype = [ctypes.c_float], ctypes.c_float
+    return expf
+
+
+exp32 = _expf()
+
+
+class Slot:
+    """One weight: w, the sum of squared gradients, the largest |x|, and its rate."""
+
+    __slots__ = ("adaptive", "norm", "rate", "w")
+
+    def __init__(self) -> None:
+        self.w = self.adaptive = self.norm = self.rate = ZERO
+
+
+class ReferenceLearner:
+    """A linear model over the groups and their products, learned as VW does by default.
+
+    >>> from chacha.example import parse_line
+    >>> model = ReferenceLearner(Config(["ab"]))
+    >>> for _ in range(3):
+    ...     model.learn(parse_line("1 |a x |b y"))
+    >>> round(model.predict(parse_line("|a x |b y")), 4)
+    0.9432
+    """
+
+    def __init__(self, config: Config) -> None:
+        options = {**DEFAULTS, **config.values}
+        for key in options:
+            if key not in DEFAULTS:
+                known = ", ".join(DEFAULTS)
+                raise PoolError(f"the reference learner has no option {key!r}; it knows: {known}")
+        if options["loss_function"] != "squared":
+            raise PoolError(
+                f"the reference learner knows squared loss only, got {options['loss_function']!r}; "
+                "the VW pool has the others"
+            )
+        self.rate = f32(options["learning_rate"])
+        self.constant = not options["noconstant"]
+        self.mask = (1 << int(options["bit_precision"])) - 1
+        self.products = sorted(
+            sorted((name.encode()[0], _seed(name), name) for name in product)
+            for product in config.interactions
+        )
+        self.slots: dict[int, Slot] = {}
+        self.low = self.high = ZERO  # VW's label range starts at [0, 0]
+        self.sum_norm_x = 0.0
+        self.total_weight = 0.0
+
+    def close(self) -> None:
+        """Free the weights."""
+        self.slots.clear()
+
+    def predict(self, example: Example) -> float:
+        """The prediction, within the labels seen so far."""
+        with np.errstate(all="ignore"):
+            raw = f32(example.initial)
+            for x, index in self._features(example):
+                if slot := self.slots.get(index):
+                    raw += slot.w * x
+            return float(self._clip(raw))
+
+    def _clip(self, raw: np.float32) -> np.float32:
+        return ZERO if np.isnan(raw) else min(max(raw, self.low), self.high)
+
+    def learn(self, example: Example) -> None:
+        """One update: predict, find every weight's rate, move the weights."""
+        if example.label is None or example.weight <= 0:
+            return
+        y, weight = f32(example.label), f32(example.weight)
+        with np.errstate(all="ignore"):
+            features = [(x, self.slots.setdefault(i, Slot())) for x, i in self._features(example)]
+            raw = f32(example.initial)
+            for x, slot in features:
+                raw += slot.w * x
+            self.low, self.high = min(self.low, y), max(self.high, y)
+            p = self._clip(raw)
+            if (p - y) * (p - y) > 0:
+                update = self._update(features, p, y, weight)
+                if update != 0 and not np.isnan(update):
+                    for x, slot in features:
+                        if abs(x) < FLOAT32_MAX:
+                            slot.w += update * (x * slot.rate)
+
+    def _update(
+        self,
+        features: list[tuple[np.float32, Slot]],
+        p: np.float32,
+        y: np.float32,
+        weight: np.float32,
+    ) -> np.float32:
+        """How far to move: the invariant update of squared loss."""
+        gradient2 = weight * (FOUR * (p - y) * (p - y))
+        per_update = ONE
+        multiplier = ONE
+        if gradient2 != 0:
+            norm_x = per_update = ZERO
+            for x, slot in features:
+                x2 = x * x
+                if x2 < X2_MIN:
+                    x, x2 = (X_MIN if x > 0 else -X_MIN), X2_MIN
+                slot.adaptive += gradient2 * x2
+                if abs(x) > slot.norm:  # a new scale: as if it had been the scale all along
+                    if slot.norm > 0:
+                        slot.w *= slot.norm / abs(x)
+                    slot.norm = abs(x)
+                norm_x += ONE if x2 > FLOAT32_MAX else x2 / (slot.norm * slot.norm)
+                slot.rate = (ONE / np.sqrt(slot.adaptive)) * (ONE / slot.norm)
+                per_update += x2 * slot.rate
+            self.sum_norm_x += float(weight) * float(norm_x)
+            self.total_weight += float(weight)
+            multiplier = np.sqrt(f32(self.total_weight) / f32(self.sum_norm_x))
+            per_update *= multiplier
+        scale = self.rate * weight
+        if float(scale * per_update) < 1e-6:
+            update = TWO * (y - p) * scale
+        else:
+            decay = f32(exp32(float(-TWO * scale * per_update)))
+            update = (y - p) * (ONE - decay) / per_update
+        return update * multiplier
+
+    def _features(self, example: Example) -> Iterator[tuple[np.float32, int]]:
+        """Values and indices in VW's order: groups by first letter, constant, products."""
+        letters: dict[int, list[Feature]] = {}
+        for name, features in example.groups.items():
+            if features:
+                letters.setdefault(name.encode()[0], []).extend(features)
+        for features in letters.values():
+            for feature in features:
+                yield f32(feature.value), feature.hashed & self.mask
+        if self.constant:
+            yield ONE, CONSTANT & self.mask
+        for product in self.products:
+            groups = [example.groups.get(name, []) for _, _, name in product]
+            if all(groups):
+                names = [name for _, _, name in product]
+                yield from self._expand(names, groups, 0, 0, ONE, 0)
+
+    def _expand(
+        self,
+        names: list[str],
+        groups: list[list[Feature]],
+        depth: int,
+        start: int,
+        value: np.float32,
+        half: int,
+    ) -> Iterator[tuple[np.float32, int]]:
+        """The product of the groups from `depth` on; a repeated group gives combinations."""
+        last = depth == len(groups) - 1
+        for i in range(start, len(groups[depth])):
+            _, number, hashed = groups[depth][i]
+            x = f32(number) if depth == 0 else value * f32(number)
+            if last:
+                yield x, (half ^ hashed) & self.mask
+            else:
+                begin = i if names[depth + 1] == names[depth] else 0
+                next_half = FNV_PRIME * (half ^ hashed) & 0xFFFFFFFF
+                yield from self._expand(names, groups, depth + 1, begin, x, next_half)
+
+
+def _seed(group: str) -> int:
+    return 0 if group == DEFAULT_GROUP else hash_name(group, 0)
+
+
+class ReferencePool(SequentialPool):
+    """A pool of :class:`ReferenceLearner`: needs no other library, for tests and for reading.
+
+    >>> ReferencePool().default("learning_rate")
+    0.5
+    """
+
+    def __init__(self) -> None:
+        super().__init__(ReferenceLearner, DEFAULTS)

@@ -1,0 +1,162 @@
+"""The pool on Vowpal Wabbit itself: any of its options may be fixed or tuned.
+
+An example is parsed once and learned by all live models. VW ties a parsed example to
+the workspace that set it up: its interactions, its weights' stride, its constant. So it
+is unset from one workspace and set up for the next, and every workspace that learned it
+also finishes it, because VW's clock (which `--sgd` reads) ticks there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+
+try:
+    import vowpalwabbit
+    from vowpalwabbit import pyvw
+except ImportError as error:  # pragma: no cover - exercised in a process of its own
+    from chacha.errors import MissingExtra
+
+    raise MissingExtra.of("vowpalwabbit", "vw") from error
+
+from chacha.config import Config, Value
+from chacha.errors import PoolError
+from chacha.example import Example
+from chacha.pool import refuse_idle, refuse_live, refuse_unlabelled
+
+__all__ = ["VWPool"]
+
+Workspace = Any  # vowpalwabbit ships no types
+native = pyvw.pylibvw.vw
+
+OWN_PARSER = frozenset(
+    {"affix", "dictionary", "dictionary_path", "feature_limit", "hash", "hash_seed", "ignore"}
+    | {"keep", "ngram", "redefine", "skips", "sort_features", "spelling"}
+)
+"""Options that change what an example holds: a model with one of them parses for itself."""
+
+
+def _open(words: list[str], what: str) -> Workspace:
+    try:
+        return vowpalwabbit.Workspace(arg_list=["--quiet", "--no_stdin", *words])
+    except Exception as error:
+        raise PoolError(f"VW refused {what}: {str(error).strip()}") from error
+
+
+@lru_cache(maxsize=1)
+def vw_defaults() -> Mapping[str, Value]:
+    """Every option of the installed VW that has a default, with it."""
+    workspace = _open([], "its own defaults")
+    defaults: dict[str, Value] = {"bit_precision": 18, "initial_t": 0.0}
+    for groups in workspace.get_config(False).values():
+        for _, options in groups:
+            for option in options:
+                value = option.default_value if option.default_value_supplied else None
+                if isinstance(value, (bool, int, float, str)):
+                    defaults.setdefault(option.name, value)
+    workspace.finish()
+    return defaults
+
+
+class VWPool:
+    """Live models that are Vowpal Wabbit workspaces.
+
+    >>> from chacha.example import parse_line
+    >>> pool = VWPool()
+    >>> pool.start(Config(["ab"], {"learning_rate": 0.25}))
+    >>> for _ in range(3):
+    ...     predictions = pool.learn(parse_line("1 |a x |b y"))
+    >>> {str(c): round(p, 3) for c, p in predictions.items()}
+    {'interactions ab; learning_rate 0.25': 0.604}
+    """
+
+    def __init__(self) -> None:
+        self._models: dict[Config, Workspace] = {}
+        self._parser: Workspace | None = None
+
+    @property
+    def live(self) -> Collection[Config]:
+        """The configurations that have a model now."""
+        return self._models.keys()
+
+    def fresh(self) -> VWPool:
+        """An empty pool."""
+        return VWPool()
+
+    def default(self, key: str) -> Value | None:
+        """VW's own default of an option."""
+        return vw_defaults().get(key)
+
+    def start(self, config: Config) -> None:
+        """Open a workspace for `config`; it must predict one number per line."""
+        refuse_live(config, self._models)
+        for key in config.values:
+            if key not in vw_defaults() and key != "interactions":
+                raise PoolError(f"VW has no option --{key} that takes one value (from {config})")
+        workspace = _open(config.vw_arg_list(), str(config))
+        if (workspace.get_label_type().name, workspace.get_prediction_type().name) != (
+            "SIMPLE",
+            "SCALAR",
+        ):
+            workspace.finish()
+            raise PoolError(f"{config}: chacha needs VW options that predict one number per line")
+        self._models[config] = workspace
+
+    def stop(self, config: Config) -> None:
+        """Close the workspace of `config`."""
+        refuse_idle(config, self._models)
+        self._models.pop(config).finish()
+
+    def predict(self, example: Example) -> Mapping[Config, float]:
+        """What every live model predicts."""
+        return self._visit(example.body, learn=False)
+
+    def learn(self, example: Example) -> Mapping[Config, float]:
+        """Every live model predicts, then learns."""
+        refuse_unlabelled(example)
+        return self._visit(example.line, learn=example.weight > 0)
+
+    def _visit(self, line: str, learn: bool) -> Mapping[Config, float]:
+        """Hand one parsed line from model to model."""
+        predictions: dict[Config, float] = {}
+        alone = [c for c in self._models if OWN_PARSER & c.values.keys()]
+        for config in alone:
+            workspace = self._models[config]
+            with self._parsed(workspace, line) as example:
+                predictions[config] = _turn(workspace, example, learn)
+        together = [c for c in self._models if c not in predictions]
+        if together:
+            if self._parser is None:  # hashes to 31 bits; narrower models drop the upper ones
+                self._parser = _open(["--bit_precision=31", "--sparse_weights"], "a parser")
+            with self._parsed(self._parser, line) as example:
+                owner = self._parser
+                for config in together:
+                    workspace = self._models[config]
+                    native.unsetup_example(owner, example)
+                    native.setup_example(workspace, example)
+                    owner = workspace
+                    predictions[config] = _turn(workspace, example, learn)
+                    if learn:
+                        native._finish_example(workspace, example)
+                native.unsetup_example(owner, example)
+                native.setup_example(self._parser, example)
+        return {config: predictions[config] for config in self._models}
+
+    @contextmanager
+    def _parsed(self, workspace: Workspace, line: str) -> Iterator[Any]:
+        (example,) = workspace._parse(line)
+        try:
+            yield example
+        finally:
+            native._finish_example(workspace, example)  # back into the workspace's pool
+
+
+def _turn(workspace: Workspace, example: Any, learn: bool) -> float:
+    """One model's turn at a parsed example: its prediction, then its lesson."""
+    native.predict(workspace, example)
+    prediction = float(example.get_simplelabel_prediction())
+    if learn:
+        native.learn(workspace, example)
+    return prediction

@@ -1,0 +1,75 @@
+"""Scheduler: which challengers are live (Algorithms 2 and 3). Leases double."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from random import Random
+from statistics import median
+
+from chacha.config import Config
+from chacha.decisions import Decision, LeaseDoubled, Retired, WentLive
+
+__all__ = ["Scheduler"]
+
+
+class Scheduler:
+    """Algorithms 2 and 3 for a budget of b live models, the champion included.
+
+    Comments carry the paper's line numbers.
+
+    >>> scheduler = Scheduler(budget=3, rng=Random(0))
+    >>> B, decisions = scheduler.schedule([], [Config(["ab"]), Config(["ac"])], {}, {}, n_min=10)
+    >>> [str(c) for c in B]
+    ['interactions ac', 'interactions ab']
+    >>> decisions[0].kind, decisions[0].lease
+    ('WentLive', 10)
+    """
+
+    def __init__(self, budget: int, rng: Random) -> None:
+        self.budget = budget
+        self.rng = rng
+        self.lease: dict[Config, int] = {}
+
+    def schedule(
+        self,
+        B: Sequence[Config],
+        S: Collection[Config],
+        n: Mapping[Config, int],
+        upper: Mapping[Config, float],
+        n_min: int,
+        t: int = 0,
+    ) -> tuple[list[Config], list[Decision]]:
+        """Algorithm 2: the new live challengers, and what changed, stops before starts.
+
+        `n` and `upper` hold the examples and upper bounds of the live challengers `B`.
+        """
+        b, crowded = self.budget, len(S) > self.budget
+        live = [c for c in B if c in S or not crowded]  # 2-4
+        doubled: list[Decision] = []
+        middle = median(upper[c] for c in live) if live else 0.0
+        for c in tuple(live):  # 5
+            if n[c] >= self.lease[c]:  # 6
+                self.lease[c] *= 2  # 7
+                doubled.append(LeaseDoubled(t, c, lease=self.lease[c], n=n[c]))
+                if crowded and upper[c] > middle:  # 8
+                    live.remove(c)  # 9
+        while len(live) < b - 1:  # 10
+            waiting = [c for c in S if c not in live]
+            if not waiting:
+                break
+            live.append(self.choose(waiting, n_min))  # 11-12
+        stopped = [c for c in B if c not in live]
+        started = [c for c in live if c not in B]  # 13: these get an empty model
+        decisions = doubled + [Retired(t, c, n=n[c], eliminated=c not in S) for c in stopped]
+        for c in stopped:
+            if c not in S:
+                del self.lease[c]
+        return live, decisions + [WentLive(t, c, lease=self.lease[c]) for c in started]  # 14
+
+    def choose(self, S: Sequence[Config], n_min: int) -> Config:
+        """Algorithm 3: a random challenger that never was live, else the shortest lease."""
+        if pending := [c for c in S if c not in self.lease]:  # 1-2
+            c = pending[int(self.rng.random() * len(pending))]  # 3
+            self.lease[c] = n_min
+            return c  # 4
+        return min(S, key=self.lease.__getitem__)  # 5

@@ -1,0 +1,267 @@
+"""What may be tuned: products of groups, and numbers and words in their domains.
+
+Every domain maps its values to [0, 1] and back, which is all that the numeric search
+(:mod:`chacha.flow2`) needs to know of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+from chacha.config import Config, Value, canonical
+from chacha.errors import ConfigError
+
+__all__ = ["Choice", "Domain", "Integer", "Interactions", "LogUniform", "Space", "Uniform"]
+
+
+@runtime_checkable
+class Domain(Protocol):
+    """The values one option may take, as a piece of the unit interval.
+
+    >>> isinstance(Uniform(0, 1), Domain)
+    True
+    """
+
+    def cast(self, value: Any) -> Value:
+        """`value` in the domain's own type; refuses what is of another kind."""
+
+    def to_unit(self, value: Value) -> float:
+        """Where `value` lies in [0, 1]; values outside the domain go to the nearer end."""
+
+    def from_unit(self, u: float, at: Value) -> Value:
+        """The value at `u`, coming from the value `at`."""
+
+    def step_floor(self, at: Value) -> float:
+        """The smallest step in [0, 1] that can change the value; 0 where there is none."""
+
+    @property
+    def ordered(self) -> bool:
+        """Whether nearby points of [0, 1] are nearby values."""
+
+
+class _Number:
+    ordered = True
+
+    def cast(self, value: Any) -> Value:
+        if isinstance(value, (bool, str)) or not hasattr(value, "__float__"):
+            raise ConfigError(f"{self} needs a number, got {value!r}")
+        return canonical(str(self), float(value))
+
+    def step_floor(self, at: Value) -> float:
+        return 0.0
+
+
+def _interval(kind: str, low: float, high: float) -> tuple[float, float]:
+    low, high = float(low), float(high)
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise ConfigError(f"{kind} needs finite low < high, got low={low}, high={high}")
+    return low, high
+
+
+@dataclass(frozen=True)
+class Uniform(_Number):
+    """A number between `low` and `high`.
+
+    >>> Uniform(0, 4).from_unit(0.25, at=0.0)
+    1.0
+    """
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        _interval("Uniform", self.low, self.high)
+
+    def to_unit(self, value: Value) -> float:
+        return min(max((float(value) - self.low) / (self.high - self.low), 0.0), 1.0)
+
+    def from_unit(self, u: float, at: Value) -> Value:
+        return canonical("value", self.low + u * (self.high - self.low))
+
+
+@dataclass(frozen=True)
+class LogUniform(_Number):
+    """A positive number between `low` and `high`, by its logarithm.
+
+    >>> LogUniform(1e-4, 1).from_unit(0.5, at=1.0)
+    0.01
+    """
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        if _interval("LogUniform", self.low, self.high)[0] <= 0:
+            raise ConfigError(f"LogUniform needs low > 0, got low={self.low}")
+
+    def to_unit(self, value: Value) -> float:
+        value = min(max(float(value), self.low), self.high)
+        return math.log(value / self.low) / math.log(self.high / self.low)
+
+    def from_unit(self, u: float, at: Value) -> Value:
+        value = self.low * math.exp(u * math.log(self.high / self.low))
+        return canonical("value", min(max(value, self.low), self.high))
+
+
+@dataclass(frozen=True)
+class Integer(_Number):
+    """A whole number from `low` to `high`, both included; `log` for scales.
+
+    >>> Integer(1, 5).from_unit(0.5, at=1)
+    3
+    >>> Integer(1, 1000, log=True).from_unit(2 / 3, at=1)
+    100
+    """
+
+    low: int
+    high: int
+    log: bool = False
+
+    def __post_init__(self) -> None:
+        _interval("Integer", self.low, self.high)
+        if int(self.low) != self.low or int(self.high) != self.high:
+            raise ConfigError(f"Integer needs whole numbers, got {self.low}, {self.high}")
+        if self.log and self.low < 1:
+            raise ConfigError(f"Integer(log=True) needs low >= 1, got low={self.low}")
+
+    def _inner(self) -> Uniform | LogUniform:
+        return LogUniform(self.low, self.high) if self.log else Uniform(self.low, self.high)
+
+    def cast(self, value: Any) -> Value:
+        if isinstance(value, (bool, str)) or not hasattr(value, "__int__") or int(value) != value:
+            raise ConfigError(f"{self} needs a whole number, got {value!r}")
+        return int(value)
+
+    def to_unit(self, value: Value) -> float:
+        return self._inner().to_unit(value)
+
+    def from_unit(self, u: float, at: Value) -> Value:
+        value = round(float(self._inner().from_unit(u, at)))
+        return min(max(value, int(self.low)), int(self.high))
+
+    def step_floor(self, at: Value) -> float:
+        if not self.log:
+            return 1.0 / (self.high - self.low)
+        value = min(max(float(at), self.low), self.high)
+        return math.log1p(1.0 / value) / math.log(self.high / self.low)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of a few options: words, switches or numbers. Numbers count as ordered.
+
+    >>> Choice("squared", "quantile").options
+    ('squared', 'quantile')
+    >>> Choice(1, 2, 4).from_unit(0.99, at=1)
+    4
+    """
+
+    options: tuple[Value, ...]
+
+    def __init__(self, *options: Value) -> None:
+        if len(options) < 2 or len(set(options)) < len(options):
+            raise ConfigError(f"Choice needs at least two different options, got {options}")
+        object.__setattr__(self, "options", tuple(canonical("option", o) for o in options))
+
+    @property
+    def ordered(self) -> bool:
+        """Numbers are ordered, words and switches are not."""
+        return all(isinstance(o, (int, float)) and not isinstance(o, bool) for o in self.options)
+
+    def cast(self, value: Any) -> Value:
+        option = canonical("option", value)
+        if option not in self.options:
+            raise ConfigError(f"{self} does not offer {value!r}; its options: {self.options}")
+        return option
+
+    def to_unit(self, value: Value) -> float:
+        return (self.options.index(value) + 0.5) / len(self.options)
+
+    def cell(self, u: float) -> int:
+        """The option whose cell of [0, 1] holds `u`.
+
+        >>> Choice("a", "b").cell(0.6)
+        1
+        """
+        return min(int(u * len(self.options)), len(self.options) - 1)
+
+    def from_unit(self, u: float, at: Value) -> Value:
+        return self.options[self.cell(u)]
+
+    def step_floor(self, at: Value) -> float:
+        return 1.0 / len(self.options)
+
+
+@dataclass(frozen=True)
+class Interactions:
+    """Products of groups may be added, up to `max_order` groups each (None: any).
+
+    >>> Interactions(max_order=3).max_order
+    3
+    """
+
+    max_order: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.max_order is not None and self.max_order < 2:
+            raise ConfigError(f"Interactions needs max_order >= 2 or None, got {self.max_order}")
+
+
+@dataclass(frozen=True)
+class Space:
+    """What may be tuned: interactions (or None) and domains by option name.
+
+    >>> space = Space.of({"interactions": Interactions(), "learning_rate": LogUniform(2e-10, 1)})
+    >>> print(space.initial({}, defaults={"learning_rate": 0.5}.get))
+    no interactions; learning_rate 0.5
+    """
+
+    interactions: Interactions | None
+    domains: Mapping[str, Domain]
+
+    @classmethod
+    def of(cls, space: Mapping[str, Interactions | Domain] | Space) -> Space:
+        """The space described by a mapping of names to domains."""
+        if isinstance(space, Space):
+            return space
+        domains: dict[str, Domain] = {}
+        for key, domain in sorted(space.items()):
+            if (key == "interactions") != isinstance(domain, Interactions):
+                raise ConfigError(
+                    f"interactions, and only it, takes Interactions(); {key}: {domain}"
+                )
+            if isinstance(domain, Interactions):
+                continue
+            if not isinstance(domain, Domain):
+                raise ConfigError(
+                    f"{key} needs a domain such as LogUniform(1e-4, 1), got {domain!r}"
+                )
+            domains[key] = domain
+        interactions = space.get("interactions")
+        return cls(interactions if isinstance(interactions, Interactions) else None, domains)
+
+    def initial(self, init: Mapping[str, Any], defaults: Any) -> Config:
+        """c_init: the given values, and the learner's default for every other key.
+
+        Values that are not in the space are fixed. A key without either is refused:
+        nothing is silently left untuned.
+
+        >>> Space.of({"depth": Integer(1, 9)}).initial({}, defaults=dict().get)
+        Traceback (most recent call last):
+        chacha.errors.ConfigError: 'depth' is tuned, but the learner has no default for it; \
+give it an initial value: init={'depth': ...}
+        """
+        values = {key: value for key, value in init.items() if key != "interactions"}
+        for key, domain in self.domains.items():
+            if key not in values:
+                values[key] = defaults(key)
+            if values[key] is None:
+                raise ConfigError(
+                    f"{key!r} is tuned, but the learner has no default for it; "
+                    f"give it an initial value: init={{{key!r}: ...}}"
+                )
+            values[key] = domain.cast(values[key])
+        return Config(init.get("interactions", ()), values)

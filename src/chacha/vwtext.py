@@ -1,0 +1,128 @@
+"""How Vowpal Wabbit reads text: its hash of names, its numbers, its forbidden characters.
+
+These are facts of the format, not of one learner: the core counts distinct features by
+VW's hash, so that every pool counts alike and memory stays bounded.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from functools import lru_cache
+
+import numpy as np
+
+__all__ = ["FLOAT32_MAX", "escape", "hash_name", "murmur", "read_number"]
+
+FLOAT32_MAX = float(np.finfo(np.float32).max)
+_MASK = 0xFFFFFFFF
+
+
+def _rotl(x: int, r: int) -> int:
+    return ((x << r) | (x >> (32 - r))) & _MASK
+
+
+def murmur(data: bytes, seed: int) -> int:
+    """MurmurHash3, 32 bit, as VW uses it.
+
+    >>> murmur(b"hello", 0)
+    613153351
+    """
+    h, tail = seed & _MASK, len(data) & ~3
+    for i in range(0, tail, 4):
+        k = int.from_bytes(data[i : i + 4], "little") * 0xCC9E2D51 & _MASK
+        h = (_rotl(h ^ (_rotl(k, 15) * 0x1B873593 & _MASK), 13) * 5 + 0xE6546B64) & _MASK
+    if rest := data[tail:]:
+        k = int.from_bytes(rest, "little") * 0xCC9E2D51 & _MASK
+        h ^= _rotl(k, 15) * 0x1B873593 & _MASK
+    h ^= len(data)
+    h = (h ^ (h >> 16)) * 0x85EBCA6B & _MASK
+    h = (h ^ (h >> 13)) * 0xC2B2AE35 & _MASK
+    return h ^ (h >> 16)
+
+
+@lru_cache(maxsize=1 << 16)
+def hash_name(name: str, seed: int) -> int:
+    """VW's hash of a name: a whole number stands for itself, other names are hashed.
+
+    >>> hash_name("17", 5), hash_name("user", 0)
+    (22, 2509520141)
+    """
+    data = name.encode().strip(bytes(range(0x21)))
+    if all(48 <= byte <= 57 for byte in data):
+        return (int(data or b"0") + seed) & _MASK
+    return murmur(data, seed)
+
+
+# Powers of ten as VW builds them: by repeated float32 multiplication and division.
+_TEN = np.float32(10)
+_POWERS = [np.float32(1)]
+_INVERSES = [np.float32(1)]
+with np.errstate(all="ignore"):
+    for _ in range(38):
+        _POWERS.append(_POWERS[-1] * _TEN)
+        _INVERSES.append(_INVERSES[-1] / _TEN)
+
+_EASY = re.compile(r"(-?)([0-9]*)(?:\.([0-9]*))?(?:[eE](-?)([0-9]*))?")
+_STRTOF = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_WORDS = re.compile(r"[+-]?(?:inf|nan|0x)", re.IGNORECASE)
+
+
+def _pow10(exponent: int) -> np.float32:
+    exponent = (exponent + 128) % 256 - 128  # VW keeps the exponent in one byte
+    if exponent > 38:
+        return np.float32(math.inf)
+    if exponent < -37:
+        return np.float32(0)
+    return _POWERS[exponent] if exponent >= 0 else _INVERSES[-exponent]
+
+
+def _accumulate(whole: str, decimals: str) -> np.float32:
+    if len(whole) + len(decimals) < 8:  # exact in a float32: no rounding on the way
+        return np.float32(int(whole + decimals or "0"))
+    acc = np.float32(0)
+    for digit in whole:  # the order of VW's expression: (10·acc + '7') − '0'
+        acc = acc * _TEN + np.float32(ord(digit)) - np.float32(48)
+    for digit in decimals:
+        acc = acc * _TEN + np.float32(int(digit))
+    return acc
+
+
+@lru_cache(maxsize=1 << 12)
+def read_number(text: str) -> float | None:
+    """The float32 that VW reads from `text`, or None if VW does not read a number there.
+
+    VW adds up digits in float32, so the last bits differ from correct rounding.
+    `nan`, `inf` and hexadecimal numbers give NaN: no finite number stands there.
+
+    >>> read_number("0.25"), read_number("red"), read_number("-1e3")
+    (0.25, None, -1000.0)
+    >>> read_number("12ab") is not None and math.isnan(read_number("12ab"))
+    True
+    """
+    if easy := _EASY.fullmatch(text):
+        sign, whole, decimals, exponent_sign, exponent = easy.groups()
+        decimals = (decimals or "")[:35]
+        power = int(exponent or 0) * (-1 if exponent_sign else 1) - len(decimals)
+        with np.errstate(all="ignore"):
+            value = float(_accumulate(whole, decimals) * _pow10(power))
+        return -value if sign else value
+    if found := _STRTOF.match(text):
+        if found.end() != len(text):
+            return math.nan  # VW would read a number and lose the rest of the line
+        with np.errstate(all="ignore"):
+            return float(np.float32(float(text)))
+    return math.nan if _WORDS.match(text) else None
+
+
+_UNSAFE = re.compile(r"[\s:|%\x00]")
+
+
+@lru_cache(maxsize=1 << 16)
+def escape(name: str) -> str:
+    """`name` with what VW's text cannot hold written as %XX; distinct names stay distinct.
+
+    >>> escape("trip distance"), escape("a:b|c"), escape("größe")
+    ('trip%20distance', 'a%3Ab%7Cc', 'größe')
+    """
+    return _UNSAFE.sub(lambda m: "".join(f"%{byte:02X}" for byte in m[0].encode()), name)
