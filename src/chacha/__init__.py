@@ -31,7 +31,7 @@ from chacha.evidence import Bound, SampleComplexity, Standing, better_than, wors
 from chacha.example import Example, Feature, make_example, parse_line
 from chacha.flow2 import Flow2
 from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
-from chacha.model import ChaCha, LiveModel, Step, Summary
+from chacha.model import ChaCha
 from chacha.observed import Observed
 from chacha.oracle import ConfigOracle, DefaultOracle, second_order_products
 from chacha.pool import Learner, LivePool, SequentialPool
@@ -40,6 +40,7 @@ from chacha.pools.reference import ReferenceLearner, ReferencePool
 from chacha.scheduler import Scheduler
 from chacha.sources import Categories, Missing, Source, TableSpec, open_source
 from chacha.space import Choice, Integer, Interactions, LogUniform, Space, Uniform
+from chacha.summary import LiveModel, Step, Summary
 from chacha.tickets import Ticket
 
 __version__ = "0.1.0"

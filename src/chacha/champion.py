@@ -82,7 +82,7 @@ class ChampionChallengers:
     def begin(self, seen: Seen) -> list[Decision]:
         """Line 2, and line 5 for the first example."""
         self._expand(seen)  # 2
-        return self._schedule(seen)
+        return self._schedule(seen, self._bounds(seen))
 
     def learn(
         self, losses: Mapping[Config, float], seen: Seen, weight: float = 1.0
@@ -108,7 +108,7 @@ class ChampionChallengers:
                 decisions.append(self._eliminate(c, bounds))  # 15
         if self.champion != old:  # 16
             self._expand(seen)  # 17
-        return decisions + self._schedule(seen)
+        return decisions + self._schedule(seen, self._bounds(seen) if decisions else bounds)
 
     def bound(self, c: Config, seen: Seen) -> Bound:
         """L^PV and ε of a live configuration."""
@@ -147,9 +147,8 @@ class ChampionChallengers:
         n, lower, upper = self.standing[c].n, bounds[c].lower, bounds[self.champion].upper
         return Eliminated(self.t, c, self.champion, n, lower, upper)
 
-    def _schedule(self, seen: Seen) -> list[Decision]:
+    def _schedule(self, seen: Seen, bounds: Mapping[Config, Bound]) -> list[Decision]:
         """Line 5, and the incumbent of line 6."""
-        bounds = self._bounds(seen)
         self.B, decisions = self.scheduler.schedule(
             self.B,
             self.S,

@@ -230,7 +230,7 @@ def check_learns(make: MakePool) -> None:
     assert late[CROSSED] < 0.8 * late[PLAIN], f"losses {late}"
 
 
-def check_retired_models_are_freed(make: MakePool) -> None:
+def check_dropped_pool_is_freed(make: MakePool) -> None:
     """A pool that is dropped does not live on."""
     pool = _pool(make, PLAIN, CROSSED)
     for example in stream(20):

@@ -35,6 +35,7 @@ class Example:
     """One row: groups of features in order of appearance, label, weight, tag.
 
     `body` is the row as VW text, from the first bar on; :attr:`line` is the whole line.
+    `place` says where it was read, for messages.
     Features of value 0 are left out, as VW does.
 
     >>> example = parse_line("1 0.5 'tag|user age:0.5 |item red")
@@ -51,6 +52,7 @@ class Example:
     initial: float = 0.0
     tag: str = ""
     head: str = ""
+    place: str = ""
 
     @property
     def line(self) -> str:
@@ -78,6 +80,7 @@ class Example:
             initial=self.initial,
             tag=self.tag,
             head=head,
+            place=self.place,
         )
 
 
@@ -117,7 +120,7 @@ def _word(text: str, what: str) -> float:
     return value
 
 
-def parse_line(line: str) -> Example:
+def parse_line(line: str, place: str = "") -> Example:
     """One line of VW text: `[label [weight [initial]]] ['tag]|group feature[:value] ...`.
 
     What VW would read as NaN or infinity, or would drop with a warning, is refused.
@@ -126,6 +129,8 @@ def parse_line(line: str) -> Example:
     1.0
     """
     line = line.rstrip("\r\n")
+    if "\r" in line or "\n" in line:
+        raise BadExample(f"a line break inside {_short(line)}; one example is one line")
     bar = line.find("|")
     if bar < 0:
         raise BadExample(f"no '|' in {_short(line)}; VW text reads 'label |group feature:value'")
@@ -143,7 +148,7 @@ def parse_line(line: str) -> Example:
     groups: dict[str, list[Feature]] = {}
     for part in body.split("|")[1:]:
         _parse_group(part, groups)
-    return Example(groups, body, label, weight, initial, tag, head)
+    return Example(groups, body, label, weight, initial, tag, head, place)
 
 
 def _parse_group(part: str, groups: dict[str, list[Feature]]) -> None:
@@ -196,6 +201,7 @@ def make_example(
     label: float | None = None,
     weight: float = 1.0,
     tag: str = "",
+    place: str = "",
 ) -> Example:
     """An example from groups of (name, value); names must be safe for VW text.
 
@@ -224,7 +230,9 @@ def make_example(
                 features.append(Feature(name, read, hash_name(name, seed)))
         made[group] = features
         parts.append(" ".join(words))
-    example = Example(made, " ".join(parts) or "|", weight=check_weight(weight), tag=tag)
+    example = Example(
+        made, " ".join(parts) or "|", weight=check_weight(weight), tag=tag, place=place
+    )
     return example if label is None else example.with_label(label)
 
 

@@ -4,87 +4,30 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, is_dataclass
 from itertools import islice
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any
 
 from chacha.champion import ChampionChallengers
 from chacha.config import Config
 from chacha.decisions import Decision, Promoted, Retired, WentLive
-from chacha.errors import ConfigError, SourceError
-from chacha.evidence import Bound, Evidence, SampleComplexity, Standing
-from chacha.example import Example, parse_line
+from chacha.errors import BadExample, ConfigError, SourceError
+from chacha.evidence import Evidence, SampleComplexity, Standing
+from chacha.example import Example, finite, parse_line
 from chacha.losses import Loss, Squared
-from chacha.observed import Observed
+from chacha.observed import Observed, SeenWithLoss
 from chacha.oracle import ConfigOracle, DefaultOracle
 from chacha.pool import LivePool
 from chacha.pools import open_pool
 from chacha.sources import Source, TableSpec, good_examples, open_source
-from chacha.sources.dicts import Grouping, is_grouped, to_example
+from chacha.sources.dicts import Grouping, first_grouping, to_example
 from chacha.space import Domain, Interactions, Space
+from chacha.summary import LiveModel, Step, Summary, describe
 from chacha.tickets import Ticket, Tickets
 
-__all__ = ["ChaCha", "LiveModel", "Step", "Summary"]
+__all__ = ["ChaCha"]
 
 Row = Mapping[Any, Any] | str | Example
-
-
-class LiveModel(NamedTuple):
-    """One live model: its configuration, role, examples, lease and bound."""
-
-    config: Config
-    champion: bool
-    serving: bool
-    n: int
-    lease: int | None
-    bound: Bound
-
-
-class Step(NamedTuple):
-    """One example of a run: what was served, by whom, and what was decided after it."""
-
-    example: Example
-    prediction: float
-    served_by: Config
-    loss: float
-    decisions: list[Decision]
-
-
-@dataclass(frozen=True)
-class Summary:
-    """Where a model stands. Prints as a few lines for people.
-
-    `loss` is the mean progressive loss of the served predictions, unclipped.
-    """
-
-    examples: int
-    skipped: Mapping[str, int]
-    loss: float | None
-    loss_name: str
-    metrics: Mapping[str, float]
-    baseline_loss: float | None
-    champion: Config
-    promotions: int
-    decisions: int
-    challengers: int
-
-    def __str__(self) -> str:
-        loss = "none yet" if self.loss is None else f"{self.loss:.6g}"
-        lines = [
-            f"champion: {self.champion}",
-            f"same as: vw {self.champion.vw_args()}".rstrip(),
-            f"served {self.loss_name} loss {loss} over {self.examples} examples, "
-            f"{self.promotions} promotions, {self.challengers} challengers",
-        ]
-        if self.baseline_loss is not None and self.loss is not None:
-            change = self.loss / self.baseline_loss - 1 if self.baseline_loss else 0.0
-            alone = f"{self.baseline_loss:.6g} ({change:+.1%})"
-            lines.append(f"the initial configuration alone: {alone}")
-        if self.skipped:
-            reasons = ", ".join(f"{count} {reason}" for reason, count in self.skipped.items())
-            lines.append(f"skipped rows: {reasons}")
-        return "\n".join(lines)
 
 
 class ChaCha:
@@ -262,26 +205,13 @@ class ChaCha:
     @property
     def settings(self) -> dict[str, Any]:
         """Every constant of the rules, for reports."""
-
-        def plain(value: Any) -> Any:
-            if is_dataclass(value) and not isinstance(value, type):
-                return {"is": type(value).__name__, **asdict(value)}
-            return getattr(value, "__name__", type(value).__name__)
-
         return {
             "budget": self.budget,
             "seed": self.seed,
             "lease_factor": self.lease_factor,
-            "evidence": plain(self.evidence),
-            "oracle": plain(self.oracle),
-            "space": {
-                **(
-                    {"interactions": plain(self.space.interactions)}
-                    if self.space.interactions
-                    else {}
-                ),
-                **{key: plain(domain) for key, domain in self.space.domains.items()},
-            },
+            "evidence": describe(self.evidence),
+            "oracle": describe(self.oracle),
+            "space": self.space.to_json(),
             "loss": self.loss_function.name,
             "pool": type(self.pool).__name__,
             "initial": self.initial.to_json(),
@@ -294,7 +224,7 @@ class ChaCha:
 
         `x` is a dict, flat or of groups, or a line of VW text.
         """
-        raw = self.pool.predict(self._example(x, keep=False))
+        raw = self.pool.predict(self._example(x))
         return self.loss_function.served(raw[self.core.incumbent])
 
     def learn_one(
@@ -304,7 +234,9 @@ class ChaCha:
 
         `y` may be left out when `x` is a line of VW text that holds it.
         """
-        return self._learn(self._labelled(self._example(x, keep=True), y, weight)).decisions
+        example = self._labelled(self._example(x), y, weight)
+        self._settle_groups(x)
+        return self._learn(example).decisions
 
     def ask(self, x: Row) -> Ticket:
         """Predict now, learn when the label comes: :meth:`tell` takes the ticket.
@@ -318,7 +250,8 @@ class ChaCha:
         Traceback (most recent call last):
         chacha.errors.TicketError: ticket 0 was told already; a label counts once
         """
-        example = self._example(x, keep=True)
+        example = self._example(x)
+        self._settle_groups(x)
         raw = self.pool.predict(example)
         incumbent = self.core.incumbent
         ticket = Ticket(
@@ -371,42 +304,43 @@ class ChaCha:
             raise ConfigError(f"{source.name} never ends; give n= or a limit")
         skip = source.endless if on_bad is None else on_bad == "skip"
         before = self.examples, sum(self.skipped.values())
-        for example in islice(good_examples(source, skip, self.skipped), limit):
-            yield self._learn(self._labelled(example, None, None))
+        usable = good_examples(source, skip, self.skipped, self._labelled)
+        for example in islice(usable, limit):
+            yield self._learn(example)
         if (self.examples, sum(self.skipped.values())) == before and limit != 0:
             raise SourceError(f"{source.name}: no examples in it; there is nothing to learn from")
 
     # ------------------------------------------------------------------ inside
 
     @property
-    def _seen(self) -> _Seen:
-        return _Seen(self.observed, self.loss_function)
+    def _seen(self) -> SeenWithLoss:
+        return SeenWithLoss(self.observed, self.loss_function)
 
-    def _example(self, x: Row, keep: bool) -> Example:
+    def _example(self, x: Row) -> Example:
         if isinstance(x, Example):
             return x
         if isinstance(x, str):
             return parse_line(x)
         if not isinstance(x, Mapping):
             raise ConfigError(f"x must be a dict or a line of VW text, got {type(x).__name__}")
-        grouping = self._grouping
-        if grouping is None and x and not is_grouped(x):
-            grouping = Grouping(x)
-            example = to_example(x, grouping)
-            if keep:  # the first flat dict decides the groups
-                self._grouping = grouping
-            return example
-        return to_example(x, grouping)
+        return to_example(x, self._grouping or first_grouping(x))
 
-    def _labelled(self, example: Example, y: float | None, weight: float | None) -> Example:
+    def _settle_groups(self, x: Row) -> None:
+        """The first flat dict that is learned or asked decides the groups."""
+        if self._grouping is None and isinstance(x, Mapping):
+            self._grouping = first_grouping(x)
+
+    def _labelled(
+        self, example: Example, y: float | None = None, weight: float | None = None
+    ) -> Example:
         """The example with the label as the learner takes it; refuses what it cannot."""
         from_text = y is None
         if y is None:
             if example.label is None:
-                raise ConfigError("y is missing: the example itself has no label")
+                raise BadExample("the example has no label; learning needs y, or a line with one")
             y = example.label
         else:
-            y = example.with_label(y).label or 0.0  # refuses what is not finite
+            y = finite(y, "label")
         label = self.loss_function.label(y)
         if from_text and label == y and weight is None:
             return example
@@ -418,10 +352,10 @@ class ChaCha:
         core, y, weight = self.core, example.label, example.weight
         decisions: list[Decision] = []
         self.observed.observe(example)
-        if core.t == 0 and not core.S:
+        if core.t == 0:
             decisions += self._apply(core.begin(self._seen))
         raw: Mapping[Config, float] = self.pool.learn(example)
-        served_by, prediction = core.incumbent, raw.get(core.incumbent, 0.0)
+        served_by, prediction = core.incumbent, raw[core.incumbent]
         if ticket is not None:  # charge what was predicted then, by the models that did
             raw = {c: p for c, (birth, p) in ticket.raw.items() if self._births.get(c) == birth}
             served_by, prediction = ticket.served_by, ticket.raw[ticket.served_by][1]
@@ -454,26 +388,3 @@ class ChaCha:
         self.decisions.extend(decisions)
         self.decision_count += len(decisions)
         return decisions
-
-
-class _Seen(NamedTuple):
-    """The stream's facts with the range of the loss that is evidence."""
-
-    observed: Observed
-    loss: Loss
-
-    @property
-    def groups(self) -> Sequence[str]:
-        return self.observed.groups
-
-    @property
-    def raw_features(self) -> int:
-        return self.observed.raw_features
-
-    @property
-    def loss_range(self) -> float:
-        low, high = self.observed.low, self.observed.high
-        return self.loss.proxy_range(low, high) if low <= high else 0.0
-
-    def complexity(self, config: Config) -> float:
-        return self.observed.complexity(config)

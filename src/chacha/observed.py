@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from chacha.config import Config
 from chacha.example import Example
+from chacha.losses import Loss
 
-__all__ = ["Observed"]
+__all__ = ["Observed", "SeenWithLoss"]
 
 
 class Observed:
@@ -32,6 +34,7 @@ class Observed:
         self.low = math.inf
         self.high = -math.inf
         self.sizes: dict[str, int] = {}
+        self.raw_features = 0  # distinct ones over all groups, the constant excluded
         self._mask = (1 << bits) - 1
         self._seen: dict[str, set[int]] = {}
         self._complexity: dict[Config, int] = {}
@@ -48,22 +51,13 @@ class Observed:
             seen.update([feature.hashed & self._mask for feature in features])
             if len(seen) != self.sizes.get(group):
                 self.sizes[group] = len(seen)
+                self.raw_features = sum(self.sizes.values())
                 self._complexity.clear()
 
     @property
     def groups(self) -> Sequence[str]:
         """The names of the groups that had a feature, sorted."""
         return sorted(self.sizes)
-
-    @property
-    def raw_features(self) -> int:
-        """Distinct raw features over all groups, the constant excluded."""
-        return sum(self.sizes.values())
-
-    @property
-    def span(self) -> float:
-        """ymax - ymin of the labels so far; 0 before the first."""
-        return max(0.0, self.high - self.low)
 
     def complexity(self, config: Config) -> int:
         """d_c: Σ|g| over the groups plus, for each product, the features it induces.
@@ -87,3 +81,35 @@ class Observed:
                 )
             self._complexity[config] = d
         return self._complexity[config]
+
+
+class SeenWithLoss(NamedTuple):
+    """The stream's facts with the range of the loss that is evidence: a champion's `Seen`.
+
+    >>> from chacha.losses import Squared
+    >>> SeenWithLoss(Observed(), Squared()).loss_range
+    0.0
+    """
+
+    observed: Observed
+    loss: Loss
+
+    @property
+    def groups(self) -> Sequence[str]:
+        """The names of the groups, sorted."""
+        return self.observed.groups
+
+    @property
+    def raw_features(self) -> int:
+        """Distinct raw features over all groups."""
+        return self.observed.raw_features
+
+    @property
+    def loss_range(self) -> float:
+        """The range of the proxy loss over the labels so far."""
+        low, high = self.observed.low, self.observed.high
+        return self.loss.proxy_range(low, high) if low <= high else 0.0
+
+    def complexity(self, config: Config) -> float:
+        """d_c."""
+        return self.observed.complexity(config)

@@ -74,6 +74,7 @@ class DefaultOracle:
         self.seed = seed
         self.numeric = numeric
         self.flow2: Flow2 | None = None
+        self.given: set[Config] = set()
 
     def __call__(self, champion: Config, groups: Sequence[str]) -> list[Config]:
         """The paper's ConfigOracle(C)."""
@@ -89,4 +90,12 @@ class DefaultOracle:
         if self.flow2 is None:
             self.flow2 = Flow2(self.space.domains, champion.values, self.seed)
         self.flow2.incumbent(champion.values)
-        return [champion.with_values(**self.flow2.propose()) for _ in range(self.numeric)]
+        proposals: list[Config] = []
+        for _ in range(20 * self.numeric):  # a point proposed before is drawn again
+            c = champion.with_values(**self.flow2.propose())
+            if c not in self.given:
+                self.given.add(c)
+                proposals.append(c)
+            if len(proposals) == self.numeric:
+                break
+        return proposals

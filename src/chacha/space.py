@@ -192,7 +192,7 @@ class Choice:
         return self.options[self.cell(u)]
 
     def step_floor(self, at: Value) -> float:
-        return 1.0 / len(self.options)
+        return 0.0  # the search widens its step by itself where nothing changes
 
 
 @dataclass(frozen=True)
@@ -242,6 +242,15 @@ class Space:
             domains[key] = domain
         interactions = space.get("interactions")
         return cls(interactions if isinstance(interactions, Interactions) else None, domains)
+
+    def to_json(self) -> dict[str, str]:
+        """The space for reports: name -> domain as it prints.
+
+        >>> Space.of({"l2": Uniform(0, 1)}).to_json()
+        {'l2': 'Uniform(low=0, high=1)'}
+        """
+        interactions = {} if self.interactions is None else {"interactions": self.interactions}
+        return {key: str(domain) for key, domain in {**interactions, **self.domains}.items()}
 
     def initial(self, init: Mapping[str, Any], defaults: Any) -> Config:
         """c_init: the given values, and the learner's default for every other key.

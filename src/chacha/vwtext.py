@@ -62,6 +62,7 @@ with np.errstate(all="ignore"):
     for _ in range(38):
         _POWERS.append(_POWERS[-1] * _TEN)
         _INVERSES.append(_INVERSES[-1] / _TEN)
+_INVERSE_DOUBLES = [float(inverse) for inverse in _INVERSES]
 
 _EASY = re.compile(r"(-?)([0-9]*)(?:\.([0-9]*))?(?:[eE](-?)([0-9]*))?")
 _STRTOF = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -78,8 +79,6 @@ def _pow10(exponent: int) -> np.float32:
 
 
 def _accumulate(whole: str, decimals: str) -> np.float32:
-    if len(whole) + len(decimals) < 8:  # exact in a float32: no rounding on the way
-        return np.float32(int(whole + decimals or "0"))
     acc = np.float32(0)
     for digit in whole:  # the order of VW's expression: (10·acc + '7') − '0'
         acc = acc * _TEN + np.float32(ord(digit)) - np.float32(48)
@@ -103,6 +102,10 @@ def read_number(text: str) -> float | None:
     if easy := _EASY.fullmatch(text):
         sign, whole, decimals, exponent_sign, exponent = easy.groups()
         decimals = (decimals or "")[:35]
+        if not exponent and len(whole) + len(decimals) < 8:
+            # No rounding until the product, which a double holds exactly.
+            product = int(whole + decimals or "0") * _INVERSE_DOUBLES[len(decimals)]
+            return float(np.float32(-product if sign else product))
         power = int(exponent or 0) * (-1 if exponent_sign else 1) - len(decimals)
         with np.errstate(all="ignore"):
             value = float(_accumulate(whole, decimals) * _pow10(power))

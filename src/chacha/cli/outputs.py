@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from chacha.decisions import Decision
 from chacha.errors import ConfigError
-from chacha.model import Step
+from chacha.summary import Step
 
 __all__ = ["DecisionLog", "NoPredictions", "Predictions", "open_predictions", "write_json"]
 

@@ -8,7 +8,8 @@ import time
 from rich.console import Console
 
 from chacha.errors import ConfigError
-from chacha.model import ChaCha, Step
+from chacha.model import ChaCha
+from chacha.summary import Step
 
 __all__ = ["Progress", "Spacing"]
 
@@ -66,7 +67,10 @@ class Progress:
             self._status.stop()
 
     def _print(self, line: str) -> None:
-        self.console.print(line, highlight=False, markup=False, no_wrap=True, overflow="ellipsis")
+        wide = not self.console.is_terminal  # a log keeps whole lines
+        self.console.print(
+            line, highlight=False, markup=False, soft_wrap=wide, no_wrap=True, overflow="ellipsis"
+        )
 
     def see(self, step: Step) -> None:
         """Take in one step; print a row when it is time for one."""

@@ -74,6 +74,7 @@ class VWPool:
 
     def __init__(self) -> None:
         self._models: dict[Config, Workspace] = {}
+        self._alone: dict[Config, None] = {}  # those that parse for themselves
         self._parser: Workspace | None = None
 
     @property
@@ -103,10 +104,13 @@ class VWPool:
             workspace.finish()
             raise PoolError(f"{config}: chacha needs VW options that predict one number per line")
         self._models[config] = workspace
+        if OWN_PARSER & config.values.keys():
+            self._alone[config] = None
 
     def stop(self, config: Config) -> None:
         """Close the workspace of `config`."""
         refuse_idle(config, self._models)
+        self._alone.pop(config, None)
         self._models.pop(config).finish()
 
     def predict(self, example: Example) -> Mapping[Config, float]:
@@ -121,19 +125,18 @@ class VWPool:
     def _visit(self, line: str, learn: bool) -> Mapping[Config, float]:
         """Hand one parsed line from model to model."""
         predictions: dict[Config, float] = {}
-        alone = [c for c in self._models if OWN_PARSER & c.values.keys()]
-        for config in alone:
+        for config in self._alone:
             workspace = self._models[config]
             with self._parsed(workspace, line) as example:
                 predictions[config] = _turn(workspace, example, learn)
-        together = [c for c in self._models if c not in predictions]
-        if together:
+        if len(self._alone) < len(self._models):
             if self._parser is None:  # hashes to 31 bits; narrower models drop the upper ones
                 self._parser = _open(["--bit_precision=31", "--sparse_weights"], "a parser")
             with self._parsed(self._parser, line) as example:
                 owner = self._parser
-                for config in together:
-                    workspace = self._models[config]
+                for config, workspace in self._models.items():
+                    if config in self._alone:
+                        continue
                     native.unsetup_example(owner, example)
                     native.setup_example(workspace, example)
                     owner = workspace

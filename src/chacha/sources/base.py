@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Protocol
@@ -60,8 +60,15 @@ class Source(Protocol):
         """From the first row on."""
 
 
-def good_examples(source: Source, skip: bool, skipped: dict[str, int]) -> Iterator[Example]:
+def good_examples(
+    source: Source,
+    skip: bool,
+    skipped: dict[str, int],
+    prepare: Callable[[Example], Example] = lambda example: example,
+) -> Iterator[Example]:
     """The usable examples. A bad one is an error, or with `skip` counted in `skipped`.
+
+    `prepare` may refuse an example too, with :class:`~chacha.errors.BadExample`.
 
     >>> from chacha.sources.vw import VWLines
     >>> skipped = {}
@@ -71,8 +78,14 @@ def good_examples(source: Source, skip: bool, skipped: dict[str, int]) -> Iterat
     """
     for row in source:
         if isinstance(row, Example):
-            yield row
-        elif skip or row.harmless:
+            try:
+                good = prepare(row)
+            except BadExample as error:
+                row = Bad(row.place or source.name, "label refused", str(error))
+            else:
+                yield good
+                continue
+        if skip or row.harmless:
             skipped[row.reason] = skipped.get(row.reason, 0) + 1
         else:
             raise BadExample(f"{row} (--on-bad skip leaves such rows out and counts them)")

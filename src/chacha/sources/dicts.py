@@ -15,6 +15,7 @@ from chacha.vwtext import escape, murmur
 __all__ = ["DictSource", "Grouping", "feature", "is_grouped", "sequential_groups"]
 
 MOST_GROUPS = 10
+Groups = dict[str, list[tuple[str, float]]]
 
 
 def sequential_groups(names: list[str], most: int = MOST_GROUPS) -> dict[str, str]:
@@ -73,10 +74,10 @@ class Grouping:
     come later go to these groups by a stable hash. The order of a dict does not matter.
 
     >>> grouping = Grouping(["b", "a"])
-    >>> grouping.example({"b": 2, "a": 1}).line
-    '|a a |b b:2.0'
-    >>> grouping.example({"zebra": 1, "a": 1}).line
-    '|a a zebra'
+    >>> grouping.features({"b": 2, "a": 1})
+    {'a': [('a', 1.0)], 'b': [('b', 2.0)]}
+    >>> grouping.features({"zebra": 1, "a": 1})
+    {'a': [('a', 1.0), ('zebra', 1.0)]}
     """
 
     def __init__(self, names: Iterable[Any]) -> None:
@@ -88,34 +89,33 @@ class Grouping:
         group = self.groups.get(name)
         return group or self._labels[murmur(name.encode(), 0) % len(self._labels)]
 
-    def example(self, x: Mapping[Any, Any]) -> Example:
-        """The example of a flat dict."""
-        groups: dict[str, list[tuple[str, float]]] = {}
-        for name in sorted(map(str, x)):
-            groups.setdefault(self.group_of(name), [])
-        values = {str(name): value for name, value in x.items()}
-        for name in sorted(values):
-            if (pair := feature(name, values[name])) is not None:
-                groups[self.group_of(name)].append(pair)
-        return make_example(dict(sorted(groups.items())))
+    def features(self, x: Mapping[Any, Any]) -> Groups:
+        """The features of a flat dict, by group."""
+        groups: Groups = {}
+        for name, value in sorted(
+            ((str(name), value) for name, value in x.items()), key=lambda e: e[0]
+        ):
+            if (pair := feature(name, value)) is not None:
+                groups.setdefault(self.group_of(name), []).append(pair)
+        return dict(sorted(groups.items()))
 
 
-def grouped_example(x: Mapping[Any, Any]) -> Example:
-    """The example of a dict of dicts: groups by name, loose features in the nameless one.
+def grouped_features(x: Mapping[Any, Any]) -> Groups:
+    """The features of a dict of dicts: groups by name, loose features in the nameless one.
 
-    >>> grouped_example({"user": {"id": "7", "age": 31}, "hour": 5}).line
-    '| hour:5.0 |user age:31.0 id=7'
+    >>> grouped_features({"user": {"id": "7", "age": 31}, "hour": 5})
+    {' ': [('hour', 5.0)], 'user': [('age', 31.0), ('id=7', 1.0)]}
     """
     loose = {name: value for name, value in x.items() if not isinstance(value, Mapping)}
     named = {str(name): value for name, value in x.items() if isinstance(value, Mapping)}
-    groups: dict[str, list[tuple[str, float]]] = {}
+    groups: Groups = {}
     for group, values in [(DEFAULT_GROUP, loose), *sorted(named.items())]:
         label = group if group == DEFAULT_GROUP else escape(group)
         entries = {str(name): value for name, value in values.items()}
         pairs = [feature(name, entries[name]) for name in sorted(entries)]
         if features := [pair for pair in pairs if pair is not None]:
             groups[label] = features
-    return make_example(groups)
+    return groups
 
 
 class DictSource:
@@ -123,7 +123,7 @@ class DictSource:
 
     >>> source = DictSource([({"age": 3, "hour": 5}, 1.0), ({"age": None}, 2.0)])
     >>> [example.line for example in source]
-    ['1.0 |age age:3.0 |hour hour:5.0', '2.0 |age']
+    ['1.0 |age age:3.0 |hour hour:5.0', '2.0 |']
     """
 
     def __init__(self, pairs: Iterable[tuple[Mapping[Any, Any], Any]], name: str = "dicts") -> None:
@@ -146,22 +146,33 @@ class DictSource:
                 yield Bad(place, "no label", "the row has no label; learning needs one")
                 continue
             try:
-                if self._grouping is None and x and not is_grouped(x):
-                    self._grouping = Grouping(x)
-                yield to_example(x, self._grouping).with_label(y)
+                grouping = self._grouping or first_grouping(x)
+                example = to_example(x, grouping, place).with_label(y)
             except BadExample as error:
                 reason = "label not finite" if "the label" in str(error) else "value not finite"
                 yield Bad(place, reason, str(error))
+            else:
+                self._grouping = grouping  # the first good row decides
+                yield example
 
 
-def to_example(x: Mapping[Any, Any], grouping: Grouping | None) -> Example:
+def first_grouping(x: Mapping[Any, Any]) -> Grouping | None:
+    """The grouping that a first dict decides; None if it has nothing to decide.
+
+    >>> first_grouping({"a": {"x": 1}}) is None, first_grouping({"age": 3}).group_of("age")
+    (True, 'age')
+    """
+    return None if not x or is_grouped(x) else Grouping(x)
+
+
+def to_example(x: Mapping[Any, Any], grouping: Grouping | None, place: str = "") -> Example:
     """The example of a dict, flat or grouped.
 
     >>> to_example({"a": {"x": 1}}, None).line
     '|a x'
     """
-    if not x:
-        return make_example({})
     if is_grouped(x):
-        return grouped_example(x)
-    return (grouping or Grouping(x)).example(x)
+        groups = grouped_features(x)
+    else:
+        groups = grouping.features(x) if grouping is not None else {}
+    return make_example(groups, place=place)

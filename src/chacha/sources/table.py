@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -174,9 +174,10 @@ class CsvFile:
                 if isinstance(made, Example):
                     yield made
                 else:
-                    column, reason, message = made
                     place = f"{self.name}: row {row}"
-                    yield Bad(place + (f", column {column!r}" if column else ""), reason, message)
+                    if made.column:
+                        place += f", column {made.column!r}"
+                    yield Bad(place, made.reason, made.message, made.harmless)
         for number, got in ragged:
             yield self._ragged(number, got)
 
@@ -205,7 +206,13 @@ class CsvFile:
         return delimiter, columns
 
 
-Trouble = tuple[str, str, str]  # column, reason, message
+class Trouble(NamedTuple):
+    """What is wrong with a row, and in which column."""
+
+    column: str
+    reason: str
+    message: str
+    harmless: bool = False
 
 
 class _Table:
@@ -236,7 +243,8 @@ class _Table:
             layout.setdefault(self.group_of[name], []).append(name)
         for i in range(batch.num_rows):
             if labels[i] is None and i not in troubles:
-                troubles[i] = (self.target, "no label", "the target is missing; learning needs it")
+                message = "the target is missing; learning needs it"
+                troubles[i] = Trouble(self.target, "no label", message)
             if i in troubles:
                 yield troubles[i]
                 continue
@@ -249,9 +257,11 @@ class _Table:
                     labels[i],
                 )
             except _EmptyCell as error:
-                yield str(error), "empty cell", "the cell is empty (--missing zero takes it as 0)"
+                message = "the cell is empty (--missing zero takes it as 0)"
+                harmless = self.spec.missing is Missing.SKIP
+                yield Trouble(str(error), "empty cell", message, harmless)
             except BadExample as error:
-                yield "", "value not finite", str(error)
+                yield Trouble("", "value not finite", str(error))
 
     def _cell(self, name: str, value: Any) -> list[tuple[str, float]]:
         if value is None:
@@ -291,11 +301,11 @@ def _numbers(name: str, column: pa.Array, troubles: dict[int, Trouble]) -> list[
         for i, text in enumerate(column.to_pylist()):
             if text is not None and not _NUMBER.fullmatch(text.strip()):
                 message = f"the cell is {text!r:.40}, but the column holds numbers"
-                troubles.setdefault(i, (name, "not a number", message))
+                troubles.setdefault(i, Trouble(name, "not a number", message))
                 text = None
             values.append(None if text is None else float(text))
     for i, value in enumerate(values):
         if value is not None and not math.isfinite(value):
             message = f"the cell is {value}; values must be finite (leave it empty if missing)"
-            troubles.setdefault(i, (name, "value not finite", message))
+            troubles.setdefault(i, Trouble(name, "value not finite", message))
     return values

@@ -20,7 +20,7 @@ def _row(line: bytes, place: str) -> Example | Bad:
     if not text.strip():
         return Bad(place, "empty line", "the line is empty", harmless=True)
     try:
-        example = parse_line(text)
+        example = parse_line(text, place)
     except BadExample as error:
         reason = "malformed line"
         if "finite" in str(error):

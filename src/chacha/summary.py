@@ -1,0 +1,105 @@
+"""Records that tell where a model stands: a live model, a step, a summary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, is_dataclass
+from typing import Any, NamedTuple
+
+from chacha.config import Config
+from chacha.decisions import Decision
+from chacha.evidence import Bound
+from chacha.example import Example
+
+__all__ = ["LiveModel", "Step", "Summary", "describe"]
+
+
+class LiveModel(NamedTuple):
+    """One live model: its configuration, role, examples, lease and bound.
+
+    >>> import chacha
+    >>> chacha.ChaCha.paper(pool=chacha.ReferencePool()).live[0].champion
+    True
+    """
+
+    config: Config
+    champion: bool
+    serving: bool
+    n: int
+    lease: int | None
+    bound: Bound
+
+
+class Step(NamedTuple):
+    """One example of a run: what was served, by whom, and what was decided after it.
+
+    >>> import chacha
+    >>> model = chacha.ChaCha.paper(pool=chacha.ReferencePool())
+    >>> step = next(model.steps(chacha.open_source("synth:fried"), limit=1))
+    >>> step.prediction, str(step.served_by)
+    (0.0, 'no interactions')
+    """
+
+    example: Example
+    prediction: float
+    served_by: Config
+    loss: float
+    decisions: list[Decision]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Where a model stands. Prints as a few lines for people.
+
+    `loss` is the mean progressive loss of the served predictions, unclipped.
+
+    >>> import chacha
+    >>> print(chacha.ChaCha.paper(pool=chacha.ReferencePool()).run("synth:fried", limit=1))
+    champion: no interactions
+    same as: vw
+    served squared loss 200.435 over 1 example, 0 promotions, 45 challengers
+    """
+
+    examples: int
+    skipped: Mapping[str, int]
+    loss: float | None
+    loss_name: str
+    metrics: Mapping[str, float]
+    baseline_loss: float | None
+    champion: Config
+    promotions: int
+    decisions: int
+    challengers: int
+
+    def __str__(self) -> str:
+        loss = "none yet" if self.loss is None else f"{self.loss:.6g}"
+        lines = [
+            f"champion: {self.champion}",
+            f"same as: vw {self.champion.vw_args()}".rstrip(),
+            f"served {self.loss_name} loss {loss} over {_count(self.examples, 'example')}, "
+            f"{_count(self.promotions, 'promotion')}, {_count(self.challengers, 'challenger')}",
+        ]
+        if self.baseline_loss is not None and self.loss is not None:
+            change = self.loss / self.baseline_loss - 1 if self.baseline_loss else 0.0
+            alone = f"{self.baseline_loss:.6g} ({change:+.1%})"
+            lines.append(f"the initial configuration alone: {alone}")
+        if self.skipped:
+            reasons = ", ".join(f"{count} {reason}" for reason, count in self.skipped.items())
+            lines.append(f"skipped rows: {reasons}")
+        return "\n".join(lines)
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def describe(value: Any) -> Any:
+    """A policy as JSON can hold it: its name and every constant.
+
+    >>> from chacha.space import Uniform
+    >>> describe(Uniform(0, 1))
+    {'is': 'Uniform', 'low': 0, 'high': 1}
+    """
+    if is_dataclass(value) and not isinstance(value, type):
+        return {"is": type(value).__name__, **asdict(value)}
+    return getattr(value, "__name__", type(value).__name__)
