@@ -46,18 +46,18 @@ def _open(words: list[str], what: str) -> Workspace:
 
 
 @lru_cache(maxsize=1)
-def vw_defaults() -> Mapping[str, Value]:
-    """Every option of the installed VW that has a default, with it."""
+def vw_options() -> Mapping[str, Value | None]:
+    """Every option of the installed VW with its default; None where it has none."""
     workspace = _open([], "its own defaults")
-    defaults: dict[str, Value] = {"bit_precision": 18, "initial_t": 0.0}
+    found: dict[str, Value | None] = {"bit_precision": 18, "initial_t": 0.0}
     for groups in workspace.get_config(False).values():
         for _, options in groups:
             for option in options:
                 value = option.default_value if option.default_value_supplied else None
-                if isinstance(value, (bool, int, float, str)):
-                    defaults.setdefault(option.name, value)
+                plain = isinstance(value, (bool, int, float, str))
+                found.setdefault(option.name, value if plain else None)
     workspace.finish()
-    return defaults
+    return found
 
 
 class VWPool:
@@ -88,14 +88,14 @@ class VWPool:
 
     def default(self, key: str) -> Value | None:
         """VW's own default of an option."""
-        return vw_defaults().get(key)
+        return vw_options().get(key)
 
     def start(self, config: Config) -> None:
         """Open a workspace for `config`; it must predict one number per line."""
         refuse_live(config, self._models)
         for key in config.values:
-            if key not in vw_defaults() and key != "interactions":
-                raise PoolError(f"VW has no option --{key} that takes one value (from {config})")
+            if key not in vw_options():
+                raise PoolError(f"VW has no option --{key} (from {config})")
         workspace = _open(config.vw_arg_list(), str(config))
         if (workspace.get_label_type().name, workspace.get_prediction_type().name) != (
             "SIMPLE",

@@ -1,0 +1,82 @@
+"""A stream without a stream: facts, bounds and losses that tests write themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from chacha import Bound, ChampionChallengers, Config, Decision, Standing
+from chacha.oracle import ConfigOracle
+
+
+def conf(name: str) -> Config:
+    """A configuration that is only a name."""
+    return Config(values={"name": name})
+
+
+def name_of(config: Config) -> str:
+    return str(config.values["name"])
+
+
+@dataclass
+class World:
+    """What the stream has shown: fixed, or changed by the test."""
+
+    groups: Sequence[str] = ("a", "b")
+    raw_features: int = 2
+    loss_range: float = 1.0
+    sizes: Callable[[Config], float] = field(default=lambda config: 1.0)
+
+    def complexity(self, config: Config) -> float:
+        return self.sizes(config)
+
+
+@dataclass(frozen=True)
+class FixedEpsilon:
+    """Evidence with the same ε for everyone, so that losses alone decide."""
+
+    epsilon: float = 0.1
+    burn_in: int = 0
+
+    def bound(self, standing: Standing, d: float, challengers: int, loss_range: float) -> Bound:
+        if standing.n == 0:
+            return Bound(0.0, float("inf"))
+        return Bound(standing.mean, self.epsilon)
+
+
+class ScriptedOracle:
+    """Proposes what the script says next to each champion; counts its calls."""
+
+    def __init__(self, script: Mapping[str, Sequence[str]]) -> None:
+        self.script = script
+        self.calls: list[str] = []
+
+    def __call__(self, champion: Config, groups: Sequence[str]) -> list[Config]:
+        self.calls.append(name_of(champion))
+        return [conf(name) for name in self.script.get(name_of(champion), ())]
+
+
+def core(
+    oracle: ConfigOracle,
+    budget: int = 3,
+    evidence: FixedEpsilon | None = None,
+    seed: int = 0,
+    initial: str = "init",
+) -> ChampionChallengers:
+    return ChampionChallengers(
+        conf(initial),
+        budget=budget,
+        oracle=oracle,
+        evidence=evidence or FixedEpsilon(),
+        seed=seed,
+    )
+
+
+def feed(cc: ChampionChallengers, world: World, losses: Mapping[str, float]) -> list[Decision]:
+    """One example: every live configuration loses what the script says."""
+    return cc.learn({c: losses[name_of(c)] for c in (cc.champion, *cc.B)}, world)
+
+
+def told(decisions: Sequence[Decision]) -> list[tuple[str, str]]:
+    """Decisions as (kind, name)."""
+    return [(d.kind, name_of(d.config)) for d in decisions]

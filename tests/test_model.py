@@ -1,0 +1,402 @@
+"""ChaCha as users hold it: determinism, one by one and whole, late labels, presets."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import vowpalwabbit
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import chacha
+from chacha import ChaCha, Config, Decision, Example, Interactions, LogUniform, ReferencePool
+from chacha.pools.vw import VWPool
+
+SPACE = {"interactions": Interactions(), "learning_rate": LogUniform(2e-10, 1.0)}
+POOLS: dict[str, Callable[[], chacha.LivePool]] = {"vw": VWPool, "reference": ReferencePool}
+
+
+def examples(n: int, stream: str = "interactions", seed: int = 1) -> list[Example]:
+    source = chacha.open_source(f"synth:{stream},n={n},seed={seed}")
+    return [row for row in source if isinstance(row, Example)]
+
+
+def model(**settings: Any) -> ChaCha:
+    return ChaCha.paper(**{"space": SPACE, "keep_decisions": 10**6, **settings})
+
+
+def as_json(decisions: Iterator[Decision] | Any) -> str:
+    return json.dumps([d.to_json() for d in decisions])
+
+
+def test_same_seed_same_decisions_in_another_process_too() -> None:
+    """Also under another hash seed: no order may hang on Python's hashes."""
+    code = (
+        "import json, chacha\n"
+        "m = chacha.ChaCha.paper(space={'interactions': chacha.Interactions(),"
+        " 'learning_rate': chacha.LogUniform(2e-10, 1.0)}, keep_decisions=10**6)\n"
+        "m.run('synth:interactions,n=3000,seed=1')\n"
+        "print(json.dumps([d.to_json() for d in m.decisions]), m.loss)"
+    )
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={"PYTHONHASHSEED": seed, "PATH": ""},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "77")
+    }
+    here = model()
+    here.run("synth:interactions,n=3000,seed=1")
+    assert outputs == {f"{as_json(here.decisions)} {here.loss}\n"}
+    assert here.promotions >= 1
+
+
+@pytest.mark.parametrize("pool", POOLS.values(), ids=POOLS.keys())
+def test_one_by_one_equals_run(pool: Callable[[], chacha.LivePool]) -> None:
+    n = 2600 if pool is VWPool else 700
+    whole, single, parts = (model(pool=pool()) for _ in range(3))
+    steps = list(whole.steps(chacha.open_source(f"synth:interactions,n={n},seed=1")))
+    predictions = []
+    for example in examples(n):
+        predictions.append(single.predict_one(example.body))
+        single.learn_one(example.line)
+    assert predictions == [step.prediction for step in steps]
+    assert list(single.decisions) == list(whole.decisions)
+    assert single.loss == whole.loss
+    rows = examples(n)
+    for start in range(0, n, 97):
+        parts.run(chacha.sources.VWLines([row.line for row in rows[start : start + 97]]))
+    assert list(parts.decisions) == list(whole.decisions)
+    assert parts.loss == whole.loss
+    if pool is VWPool:
+        assert whole.promotions >= 1
+
+
+def test_predicting_never_or_often_changes_nothing() -> None:
+    quiet, asked = model(), model()
+    rows = examples(600)
+    for row in rows:
+        quiet.learn_one(row.line)
+        for _ in range(3):
+            asked.predict_one(random.Random(1).choice(rows).body)
+        asked.learn_one(row.line)
+    assert list(asked.decisions) == list(quiet.decisions)
+    assert asked.loss == quiet.loss
+
+
+def test_b_1_is_vowpal_wabbit() -> None:
+    m = ChaCha.paper(budget=1)
+    vw = vowpalwabbit.Workspace(arg_list=["--quiet"])
+    for row in examples(500, "mv"):
+        assert m.predict_one(row.body) == vw.predict(row.body)
+        m.learn_one(row.line)
+        vw.learn(row.line)
+    assert m.promotions == 0
+    assert len(m.live) == 1
+
+
+def test_served_is_the_incumbents_prediction_unclipped() -> None:
+    m = model()
+    for row in examples(300):
+        raw = m.pool.predict(row)
+        serving = [live.config for live in m.live if live.serving]
+        assert m.predict_one(row.body) == raw[serving[0]]
+        m.learn_one(row.line)
+
+
+def test_dicts_lines_and_order() -> None:
+    """A flat dict, the same in another order, and groups by name."""
+    rng = random.Random(0)
+    one, other = model(pool=ReferencePool()), model(pool=ReferencePool())
+    for _ in range(80):
+        x = {f"x{i}": rng.random() for i in range(14)} | {"color": rng.choice(["red", "blue"])}
+        y = sum(v for v in x.values() if isinstance(v, float))
+        mixed = list(x.items())
+        rng.shuffle(mixed)
+        assert one.predict_one(x) == other.predict_one(dict(mixed))
+        assert one.learn_one(x, y) == other.learn_one(dict(mixed), y)
+    assert len(one.observed.groups) == 8, "15 features in parts of two"
+    grouped = model(pool=ReferencePool())
+    grouped.learn_one({"user": {"age": 3.0, "id": "u1"}, "item": {"id": "i9"}}, 1.0)
+    assert list(grouped.observed.groups) == ["item", "user"]
+
+
+def test_names_that_come_later_go_to_the_known_groups() -> None:
+    m = model(pool=ReferencePool())
+    m.learn_one({"a": 1.0, "b": 2.0}, 1.0)
+    m.learn_one({"late": 1.0, "b": 2.0}, 1.0)
+    assert list(m.observed.groups) == ["a", "b"]
+
+
+def test_a_late_namespace_joins_at_the_next_promotion() -> None:
+    m = ChaCha.paper(keep_decisions=10**6)
+    rows = examples(6000)
+    for i, row in enumerate(rows):
+        late = f"{row.line} |late x:{i % 7}" if i > 50 else row.line
+        m.learn_one(late)
+        groups = {name for c in m.core.S for p in c.interactions for name in p}
+        if m.promotions:
+            break
+        assert "late" not in groups
+    assert m.promotions == 1
+    assert "late" in groups
+
+
+def test_labels_may_come_late_and_in_any_order() -> None:
+    m = model(pool=ReferencePool())
+    rows = examples(60)
+    tickets = [m.ask(row.body) for row in rows]
+    assert m.pending == 60
+    assert m.examples == 0
+    order = list(range(60))
+    random.Random(3).shuffle(order)
+    for i in order:
+        m.tell(tickets[i], rows[i].label or 0.0)
+    assert m.pending == 0
+    assert m.examples == 60
+
+
+def test_a_label_that_comes_at_once_is_learn_one() -> None:
+    asked, told = model(), model()
+    for row in examples(1500):
+        ticket = asked.ask(row.body)
+        assert ticket.prediction == told.predict_one(row.body)
+        told.learn_one(row.body, row.label)
+        asked.tell(ticket, row.label or 0.0)
+    assert list(asked.decisions)[5:] == list(told.decisions)[5:]
+    assert asked.champion == told.champion
+
+
+def test_a_late_label_is_charged_to_what_was_predicted_then() -> None:
+    m = model(pool=ReferencePool(), budget=1)
+    ticket = m.ask("|a x")
+    for _ in range(50):
+        m.learn_one("5 |a x")
+    assert ticket.prediction == 0.0
+    before = m._served.total
+    m.tell(ticket, 5.0)
+    assert m._served.total - before == 25.0
+
+
+def test_a_model_that_restarted_since_is_not_charged() -> None:
+    m = model(budget=3, space={"interactions": Interactions()})
+    m.learn_one("1 |a x |b y |c z")
+    ticket = m.ask("|a x |b y |c z")
+    challenger = m.core.B[0]
+    n = m.core.standing[challenger].n
+    m._births[challenger] = 999  # as if it had been retired and started anew
+    m.tell(ticket, 1.0)
+    assert m.core.standing[challenger].n == n
+    assert m.core.standing[m.champion].n == 2
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda m, t: m.tell(t[0], 1.0), "told already"),
+        (lambda m, t: m.tell(0, 1.0), "told already"),
+        (lambda m, t: m.tell(99, 1.0), "never given out"),
+        (lambda m, t: m.tell(-1, 1.0), "never given out"),
+        (lambda m, t: m.tell("7", 1.0), "never given out"),
+        (lambda m, t: m.tell(t[1], 1.0), "expired"),
+        (lambda m, t: m.tell(model(pool=ReferencePool()).ask("|q z"), 1.0), "told already"),
+    ],
+)
+def test_a_wrong_ticket_is_a_clear_error(wrong: Any, message: str) -> None:
+    m = model(pool=ReferencePool(), max_pending=3)
+    tickets = [m.ask(f"|a x:{i}") for i in range(3)]
+    m.tell(tickets[0], 1.0)
+    tickets += [m.ask(f"|a x:{i}") for i in range(2)]
+    before = m.examples, m.pending, m.loss
+    with pytest.raises(chacha.TicketError, match=message):
+        wrong(m, tickets)
+    assert (m.examples, m.pending, m.loss) == before
+
+
+def test_a_ticket_of_another_model_is_refused() -> None:
+    here, there = model(pool=ReferencePool()), model(pool=ReferencePool())
+    here.ask("|a x")
+    with pytest.raises(chacha.TicketError, match="another model"):
+        here.tell(there.ask("|b other"), 1.0)
+
+
+def test_tickets_expire_by_age() -> None:
+    m = model(pool=ReferencePool(), ticket_life=10)
+    old = m.ask("|a x")
+    for _ in range(10):
+        m.ask("|a x")
+    with pytest.raises(chacha.TicketError, match="expired"):
+        m.tell(old, 1.0)
+    assert m.pending == 10
+
+
+def test_a_bad_label_leaves_the_ticket_waiting() -> None:
+    m = model(pool=ReferencePool())
+    ticket = m.ask("|a x")
+    with pytest.raises(chacha.BadExample, match="label"):
+        m.tell(ticket, float("nan"))
+    m.tell(ticket, 1.0)
+    assert m.examples == 1
+
+
+def test_presets() -> None:
+    paper = ChaCha.paper(pool=ReferencePool()).evidence
+    assert paper == chacha.SampleComplexity(
+        scale=0.05, delta=0.1, log_in_root=True, count_challengers=True, burn_in=0
+    )
+    flaml = ChaCha.flaml(pool=ReferencePool()).evidence
+    assert flaml == chacha.SampleComplexity(log_base=10.0, count_challengers=False, burn_in=100)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"budget": 0}, "budget"),
+        ({"budget": 2.5}, "budget"),
+        ({"budget": True}, "budget"),
+        ({"lease_factor": 0}, "lease_factor"),
+        ({"max_pending": 0}, "max_pending"),
+    ],
+)
+def test_wrong_settings_are_named(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(chacha.ConfigError, match=message):
+        ChaCha.paper(pool=ReferencePool(), **settings)
+
+
+def test_a_misspelt_setting_is_an_error() -> None:
+    with pytest.raises(TypeError, match="budgt"):
+        ChaCha.paper(budgt=5)
+
+
+def test_memory_does_not_grow_with_the_stream() -> None:
+    """What a model holds after 500 examples is what it holds after 3000."""
+    m = ChaCha.paper(keep_decisions=10, max_pending=5)
+    sizes = []
+    for i, row in enumerate(examples(3000, "fried")):
+        m.ask(row.body)
+        m.learn_one(row.line)
+        if i in (500, 2999):
+            seen = sum(len(s) for s in m.observed._seen.values())
+            sizes.append((len(m.decisions), m.pending, len(m._tickets._told), seen, len(m.live)))
+    assert sizes[0] == sizes[1]
+
+
+def test_distinct_features_are_counted_in_bounded_memory() -> None:
+    m = ChaCha.paper(pool=ReferencePool(), init={"bit_precision": 8}, budget=1)
+    for i in range(2000):
+        m.learn_one(f"1 |a user{i}")
+    assert m.observed.raw_features == 256
+
+
+def test_complexity_and_first_lease_follow_the_contract() -> None:
+    m = ChaCha.paper(pool=ReferencePool(), keep_decisions=100)
+    m.learn_one("1 |a x y |b u v w |c z")
+    assert {d.lease for d in m.decisions if isinstance(d, chacha.WentLive)} == {5 * 6}
+    assert m.observed.complexity(Config(["ab"])) == 6 + 6
+    m.learn_one("1 |a x q")
+    assert m.observed.complexity(Config(["ab", "abc"])) == 7 + 9 + 9
+
+
+def test_one_label_range_serves_all_models() -> None:
+    m = model(pool=ReferencePool(), budget=2)
+    for y in (3.0, -2.0, 7.0):
+        m.learn_one("|a x |b y", y)
+    assert (m.observed.low, m.observed.high) == (-2.0, 7.0)
+    assert m._seen.loss_range == 9.0
+
+
+@pytest.mark.parametrize(
+    ("loss", "label"),
+    [
+        (chacha.Logistic(), lambda p: 1.0 if p > 0.5 else 0.0),
+        (chacha.Hinge(), lambda p: 1.0 if p > 0.5 else -1.0),
+        (chacha.Poisson(), lambda p: float(int(5 * p))),
+        (chacha.Quantile(0.9), lambda p: p),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_other_losses_run_on_vw_and_get_better(loss: chacha.Loss, label: Any) -> None:
+    m = ChaCha.paper(loss=loss, budget=3)
+    rng = random.Random(2)
+    losses = []
+    for _ in range(800):
+        a, b = rng.random(), rng.random()
+        y = label(a)
+        served = m.predict_one({"g": {"a": a}, "h": {"b": b}})
+        if isinstance(loss, (chacha.Logistic, chacha.Poisson)):
+            assert served >= 0.0, "a probability or a rate"
+        before = m._served.total
+        m.learn_one({"g": {"a": a}, "h": {"b": b}}, y)
+        losses.append(m._served.total - before)
+    assert sum(losses[-200:]) < 0.8 * sum(losses[:200])
+    vw_args = m.champion.vw_args()
+    assert f"--loss_function {loss.name.partition(':')[0]}" in vw_args
+
+
+def test_labels_a_loss_cannot_mean_are_refused() -> None:
+    m = ChaCha.paper(loss=chacha.Logistic())
+    with pytest.raises(chacha.BadExample, match="-1 and 1"):
+        m.learn_one("3 |a x")
+    assert m.examples == 0
+    with pytest.raises(chacha.BadExample, match="at least 0"):
+        ChaCha.paper(loss=chacha.Poisson()).learn_one("-3 |a x")
+
+
+def test_importance_weights_count_in_learner_and_loss() -> None:
+    twice, double = model(budget=1), model(budget=1)
+    for row in examples(50):
+        twice.learn_one(row.body, row.label, weight=2.0)
+        double.learn_one(f"{row.label!r} 2 {row.body}")
+    assert twice.loss == double.loss
+    m = model(budget=1)
+    m.learn_one("1 3 |a x")
+    m.learn_one("3 1 |b y")
+    p = 1.0  # clipped to the labels seen: [0, 1]
+    assert m.loss is not None
+    assert 1.0 <= m.loss <= (3 * 1 + 1 * (3.0 - 0.0) ** 2) / 4
+    assert p
+
+
+def test_weight_zero_is_served_but_is_no_evidence() -> None:
+    m = model(pool=ReferencePool())
+    m.learn_one("1 |a x |b y")
+    n = {live.config: live.n for live in m.live}
+    m.learn_one("9 0 |a x |b y")
+    assert {live.config: live.n for live in m.live} == n
+    assert m.examples == 2
+
+
+def test_baseline_is_the_initial_configuration_alone() -> None:
+    m = ChaCha.paper(baseline=True)
+    summary = m.run("synth:interactions,n=1500,seed=1")
+    alone = ChaCha.paper(budget=1).run("synth:interactions,n=1500,seed=1")
+    assert summary.baseline_loss == alone.loss
+    assert "the initial configuration alone" in str(summary)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 2**31), st.integers(2, 6), st.lists(st.integers(1, 40), min_size=1))
+def test_any_chunking_any_budget_same_decisions(seed: int, budget: int, cuts: list[int]) -> None:
+    rows = examples(120, "2dplanes", seed % 50)
+    whole = model(pool=ReferencePool(), budget=budget, seed=seed, lease_factor=1)
+    for row in rows:
+        whole.learn_one(row)
+    chunked = model(pool=ReferencePool(), budget=budget, seed=seed, lease_factor=1)
+    left = iter(rows)
+    for cut in itertools.cycle(cuts):
+        chunk = list(itertools.islice(left, cut))
+        if not chunk:
+            break
+        chunked.run(chacha.sources.VWLines([row.line for row in chunk]))
+    assert list(chunked.decisions) == list(whole.decisions)
+    assert chunked.loss == whole.loss

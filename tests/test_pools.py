@@ -1,0 +1,253 @@
+"""Pools: the shipped checks, and parity with VW bit for bit."""
+
+from __future__ import annotations
+
+import gc
+import math
+import random
+import weakref
+from collections.abc import Callable
+
+import pytest
+import vowpalwabbit
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chacha import Config, LivePool, PoolError, ReferencePool, SequentialPool, parse_line
+from chacha.checks import all_checks
+from chacha.pools.vw import VWPool, vw_options
+from chacha.vwtext import hash_name, read_number
+
+POOLS: dict[str, Callable[[], LivePool]] = {"vw": VWPool, "reference": ReferencePool}
+
+
+@pytest.mark.parametrize("check", all_checks(), ids=lambda check: check.__name__)
+@pytest.mark.parametrize("pool", POOLS.values(), ids=POOLS.keys())
+def test_contract(pool: Callable[[], LivePool], check: Callable[..., None]) -> None:
+    check(pool)
+
+
+def test_the_checks_catch_a_pool_that_learns_when_asked() -> None:
+    """A check that cannot fail is worth nothing: a leaky pool fails the right ones."""
+
+    class Leaky:
+        def __init__(self, config: Config) -> None:
+            self.asked = 0
+
+        def predict(self, example: object) -> float:
+            self.asked += 1
+            return float(self.asked)
+
+        def learn(self, example: object) -> None:
+            pass
+
+        def close(self) -> None:
+            pass
+
+    failing = set()
+    for check in all_checks():
+        try:
+            check(lambda: SequentialPool(Leaky))
+        except AssertionError:
+            failing.add(check.__name__)
+    assert {
+        "check_predict_is_pure",
+        "check_label_is_not_seen_by_predict",
+        "check_learns",
+    } <= failing
+
+
+GROUPS = ["a", "b", "c", "user", "usher", "item", ""]  # user and usher share their letter
+CONFIGS = [
+    Config(),
+    Config(["ab"]),
+    Config(["ab", "ac", "abc"]),
+    Config([("user", "item"), ("usher", "item"), ("user", "usher")]),
+    Config([("a", "user", "item")], {"learning_rate": 0.1}),
+    Config([("a", "a"), ("b", "b", "c")]),
+    Config([(" ", "a")], {"noconstant": True}),
+    Config(values={"bit_precision": 12}),
+]
+
+
+def a_line(rng: random.Random) -> str:
+    words = [f"{rng.uniform(-3, 3):.5f}", rng.choice(["", "", "2", "0.5"]), rng.choice(["", "'t"])]
+    line = " ".join(word for word in words if word) + " "
+    for group in rng.sample(GROUPS, rng.randint(3, len(GROUPS))):
+        line += f"|{group}{rng.choice(['', '', ':0.5']) if group else ''}"
+        for i in range(rng.randint(1, 3)):
+            kind = rng.randrange(6)
+            value = rng.choice([f"{rng.uniform(-2, 2):.4f}", repr(rng.uniform(-9, 9)), "0", "1e-3"])
+            features = [
+                f"f{i}:{value}",
+                f"{i}:{value}",
+                f"w{i}",
+                f"c:{rng.choice('xyz')}",
+                f":{value}",
+            ]
+            line += " " + features[min(kind, 4)]
+        line += " "
+    return line
+
+
+def separate(config: Config) -> vowpalwabbit.Workspace:
+    return vowpalwabbit.Workspace(arg_list=["--quiet", *config.vw_arg_list()])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_vw_pool_equals_separate_workspaces_through_start_stop_and_restart(seed: int) -> None:
+    """The same text, the same bits; nobody parses twice, nobody is disturbed."""
+    rng = random.Random(seed)
+    pool = VWPool()
+    alone: dict[Config, vowpalwabbit.Workspace] = {}
+    starts = 0
+    for _ in range(600):
+        if rng.random() < 0.05 or not alone:
+            config = rng.choice(CONFIGS)
+            if config in alone:
+                pool.stop(config)
+                alone.pop(config).finish()
+            else:
+                pool.start(config)
+                alone[config] = separate(config)
+                starts += 1
+        line = a_line(rng)
+        example = parse_line(line)
+        expected = {}
+        for config, workspace in alone.items():
+            expected[config] = workspace.predict(example.body)
+            workspace.learn(line)
+        assert dict(pool.predict(example)) == expected
+        assert dict(pool.learn(example)) == expected
+    assert starts > 12
+
+
+OPTIONS: list[dict[str, object]] = [
+    {"sgd": True, "learning_rate": 0.05},
+    {"sgd": True, "power_t": 0.3},
+    {"l1": 1e-4, "l2": 1e-3},
+    {"power_t": 0.2, "initial_t": 10.0},
+    {"loss_function": "quantile", "quantile_tau": 0.8},
+    {"ftrl": True},
+    {"coin": True},
+    {"nn": 3},
+    {"ngram": "a2"},
+    {"ignore": "b"},
+    {"hash": "all"},
+    {"bit_precision": 24},
+    {"boosting": 3},
+]
+
+
+def test_any_option_of_vw_shares_the_parse_or_parses_for_itself() -> None:
+    """VW's clock (read by --sgd) ticks in every model; ngrams and friends parse alone."""
+    rng = random.Random(5)
+    configs = [Config(["ab"], options) for options in OPTIONS]
+    pool = VWPool()
+    for config in configs:
+        pool.start(config)
+    alone = {config: separate(config) for config in configs}
+    for _ in range(300):
+        line = a_line(rng)
+        example = parse_line(line)
+        pool.predict(example)
+        expected = {}
+        for config, workspace in alone.items():
+            expected[config] = workspace.predict(example.body)
+            workspace.learn(line)
+        assert dict(pool.learn(example)) == expected
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_reference_learner_equals_vw(seed: int) -> None:
+    """VW's default update in plain Python, bit for bit."""
+    rng = random.Random(100 + seed)
+    vw, reference = VWPool(), ReferencePool()
+    for config in CONFIGS:
+        vw.start(config)
+        reference.start(config)
+    for _ in range(400):
+        example = parse_line(a_line(rng))
+        assert dict(reference.predict(example)) == dict(vw.predict(example))
+        assert dict(reference.learn(example)) == dict(vw.learn(example))
+
+
+numbers = st.one_of(
+    st.floats(-1e6, 1e6).map(repr),
+    st.floats(-1e6, 1e6).map(lambda x: f"{x:.4f}"),
+    st.integers(-(10**12), 10**12).map(str),
+    st.from_regex(r"-?[0-9]{0,12}(\.[0-9]{0,12})?(e-?[0-9]{1,2})?", fullmatch=True),
+    st.from_regex(r"[+-]?[0-9]{1,5}(\.[0-9]{1,5})?(e[+-]?[0-9]{1,2})?", fullmatch=True),
+)
+_parser = vowpalwabbit.Workspace(arg_list=["--quiet", "--noconstant"])
+
+
+@settings(max_examples=400, deadline=None)
+@given(numbers)
+def test_numbers_are_read_as_vw_reads_them(text: str) -> None:
+    if not text:
+        return
+    (example,) = _parser._parse(f"1 |a x:{text}")
+    seen = [example.feature_weight(ord("a"), i) for i in range(example.num_features_in(ord("a")))]
+    _parser._finish_example(example)
+    value = read_number(text)
+    assert value is not None
+    if math.isnan(value):  # 0 times infinity: VW takes it as 0 and warns, we refuse it
+        assert seen == []
+    else:
+        assert seen == ([value] if value else [])
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(st.characters(exclude_categories=["C", "Z"], exclude_characters=":|"), min_size=1))
+def test_names_are_hashed_as_vw_hashes_them(name: str) -> None:
+    workspace = _parser
+    assert hash_name(name, 0) == workspace.hash_space(name)
+    assert hash_name(name, 17) % 2**18 == workspace.hash_feature(name, 17) % 2**18
+
+
+def test_no_model_outlives_its_retirement() -> None:
+    pool = VWPool()
+    example = parse_line("1 |a x |b y")
+    ghosts = []
+    for k in range(20):
+        config = Config(["ab"], {"learning_rate": 0.1 + k / 100})
+        pool.start(config)
+        pool.learn(example)
+        ghosts.append(weakref.ref(pool._models[config]))
+        pool.stop(config)
+    gc.collect()
+    assert [ghost() for ghost in ghosts] == [None] * 20
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"nonsense": 1}, "no option --nonsense"),
+        ({"learning_rate": "fast"}, "VW refused"),
+        ({"oaa": 3}, "one number per line"),
+        ({"cb": 2}, "one number per line"),
+    ],
+)
+def test_vw_pool_refuses_in_words(values: dict[str, object], message: str) -> None:
+    pool = VWPool()
+    with pytest.raises(PoolError, match=message):
+        pool.start(Config(values=values))
+    assert not list(pool.live)
+
+
+def test_an_empty_interactions_list_swallows_nothing() -> None:
+    """VW 9.11 reads `--interactions --learning_rate 2` as an interaction and no rate."""
+    pool = VWPool()
+    slow, fast = Config([], {"learning_rate": 0.01}), Config([], {"learning_rate": 5.0})
+    pool.start(slow)
+    pool.start(fast)
+    for _ in range(5):
+        predictions = pool.learn(parse_line("1 |a x"))
+    assert predictions[slow] < 0.2 < 0.9 < predictions[fast]
+
+
+def test_defaults_are_vws_own() -> None:
+    wanted = {"learning_rate": 0.5, "power_t": 0.5, "l1": 0.0, "l2": 0.0, "bit_precision": 18}
+    assert {key: vw_options()[key] for key in wanted} == wanted
+    assert VWPool().default("nonsense") is None
