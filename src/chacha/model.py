@@ -118,6 +118,7 @@ class ChaCha:
         self.promotions = self.decision_count = 0
         self._births: dict[Config, int] = {self.initial: 0}
         self._born = 1
+        self._begun = False
         self._served = Standing()
         self._metrics: dict[str, float] = {}
         self._grouping: Grouping | None = None
@@ -252,6 +253,7 @@ class ChaCha:
         """
         example = self._example(x)
         self._settle_groups(x)
+        self._begin(example)
         raw = self.pool.predict(example)
         incumbent = self.core.incumbent
         ticket = Ticket(
@@ -346,14 +348,20 @@ class ChaCha:
             return example
         return example.with_label(label, weight)
 
+    def _begin(self, example: Example) -> list[Decision]:
+        """Lines 2 and 5, once the first example shows which groups there are."""
+        if self._begun:
+            return []
+        self._begun = True
+        self.observed.observe(example)
+        return [*self._apply(self.core.begin(self._seen))]
+
     def _learn(self, example: Example, ticket: Ticket | None = None) -> Step:
         """Lines 5-17 of Algorithm 1 around the pool, for one labelled example."""
         assert example.label is not None
         core, y, weight = self.core, example.label, example.weight
-        decisions: list[Decision] = []
+        decisions = self._begin(example)
         self.observed.observe(example)
-        if core.t == 0:
-            decisions += self._apply(core.begin(self._seen))
         raw: Mapping[Config, float] = self.pool.learn(example)
         served_by, prediction = core.incumbent, raw[core.incumbent]
         if ticket is not None:  # charge what was predicted then, by the models that did

@@ -15,7 +15,7 @@ from chacha.decisions import Decision
 from chacha.errors import ConfigError
 from chacha.summary import Step
 
-__all__ = ["DecisionLog", "NoPredictions", "Predictions", "open_predictions", "write_json"]
+__all__ = ["DecisionLog", "JsonResult", "NoPredictions", "Predictions", "open_predictions"]
 
 
 def open_text(path: str) -> IO[str]:
@@ -30,11 +30,17 @@ def close(file: IO[str]) -> None:
         file.close()
 
 
-def write_json(path: str, data: Mapping[str, Any]) -> None:
-    """One JSON object to a file or stdout."""
-    file = open_text(path)
-    file.write(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
-    close(file)
+class JsonResult:
+    """One JSON object at the end of a run; the file is opened before the run begins."""
+
+    def __init__(self, path: str | None) -> None:
+        self._file = None if path is None else open_text(path)
+
+    def write(self, data: Mapping[str, Any]) -> None:
+        """The object."""
+        if self._file is not None:
+            self._file.write(json.dumps(data, indent=2, ensure_ascii=False) + "\n")
+            close(self._file)
 
 
 class Predictions(Protocol):

@@ -13,7 +13,7 @@ from rich.console import Console
 
 import chacha
 from chacha.cli.names import OnBad, Rules, init_values, table_spec, tuned
-from chacha.cli.outputs import DecisionLog, open_predictions, write_json
+from chacha.cli.outputs import DecisionLog, JsonResult, open_predictions
 from chacha.cli.show import Progress, Spacing
 from chacha.losses import loss_named
 from chacha.model import ChaCha
@@ -110,6 +110,7 @@ def run(
     stream = open_source(source, table)
     steps = model.steps(stream, limit=limit, on_bad=on_bad.value if on_bad else None)
     writer = open_predictions(predictions)
+    final = JsonResult(json)
     about = {"source": stream.name, "version": chacha.__version__, "settings": model.settings}
     log = DecisionLog(save_decisions, {**about, "rules": rules.value})
     began, cpu = time.perf_counter(), cpu_seconds()
@@ -126,8 +127,7 @@ def run(
         result = _result(model, about, time.perf_counter() - began, cpu_seconds() - cpu)
         writer.close()
         log.close({key: result[key] for key in ("examples", "loss", "config", "promotions")})
-        if json:
-            write_json(json, result)
+        final.write(result)
         if not quiet and model.examples:
             progress.row()
             told = f"{model.summary()}\n{progress.rate(model.examples)}"

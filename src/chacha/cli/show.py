@@ -51,13 +51,12 @@ class Progress:
 
     def __init__(self, model: ChaCha, console: Console, spacing: Spacing, quiet: bool) -> None:
         self.model, self.console, self.spacing, self.quiet = model, console, spacing, quiet
+        self._headed = False
         self._loss = self._weight = 0.0
         self._began = self._last_status = time.monotonic()
         self._status = console.status("reading ...") if console.is_terminal and not quiet else None
 
     def __enter__(self) -> Progress:
-        if not self.quiet:
-            self._print(self.HEAD)
         if self._status:
             self._status.start()
         return self
@@ -67,9 +66,14 @@ class Progress:
             self._status.stop()
 
     def _print(self, line: str) -> None:
-        wide = not self.console.is_terminal  # a log keeps whole lines
+        cut = self.console.is_terminal  # a log keeps whole lines
         self.console.print(
-            line, highlight=False, markup=False, soft_wrap=wide, no_wrap=True, overflow="ellipsis"
+            line,
+            highlight=False,
+            markup=False,
+            no_wrap=True,
+            overflow="ellipsis" if cut else "ignore",
+            crop=cut,
         )
 
     def see(self, step: Step) -> None:
@@ -79,6 +83,9 @@ class Progress:
         self._weight += weight
         if self.quiet:
             return
+        if not self._headed:
+            self._headed = True
+            self._print(self.HEAD)
         if self.spacing.due(n):
             self.row()
         if self._status and n % 64 == 0 and time.monotonic() - self._last_status > 0.25:

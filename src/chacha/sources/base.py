@@ -16,6 +16,7 @@ from chacha.example import Example
 __all__ = ["Bad", "Source", "byte_lines", "good_examples", "open_bytes"]
 
 BLOCK = 1 << 18
+READ = 1 << 16  # what a cut-off file may cost at most
 COMPRESSION = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".lz4": "lz4"}
 
 
@@ -160,6 +161,8 @@ class ByteReader:
             text = str(error)
             if "runcated" in text or "EOF" in text or "incomplete" in text:
                 text = "the compressed file ends in the middle; it was cut off (truncated)"
+            elif "header" in text or "Unknown frame" in text:
+                text = f"its ending says it is compressed, but it is not ({text})"
             raise SourceError(f"{self.name}: cannot be read: {text}") from error
 
     def close(self) -> None:
@@ -195,7 +198,7 @@ def byte_lines(reader: ByteReader) -> Iterator[bytes]:
     [b'a\\r', b'b']
     """
     rest = b""
-    while block := reader.read(BLOCK):
+    while block := reader.read(READ):
         *lines, rest = (rest + block).split(b"\n")
         yield from lines
     if rest:

@@ -166,6 +166,8 @@ class CsvFile:
                 break
             except pa.ArrowInvalid as error:
                 raise SourceError(f"{self.name}: after row {row}: {error}") from error
+            except SourceError as error:
+                raise SourceError(f"{error} (after row {row})") from error
             for made in table.examples(batch):
                 row += 1
                 while ragged and ragged[0][0] <= row:
@@ -216,7 +218,10 @@ class Trouble(NamedTuple):
 
 
 class _Table:
-    """Turns batches of strings into examples; the first batch decides the columns' types."""
+    """Turns batches of strings into examples; the first batch decides the columns' types.
+
+    A column holds numbers if at least half of its cells there are numbers or it is empty.
+    """
 
     def __init__(self, spec: TableSpec, name: str, columns: list[str], target: str) -> None:
         self.spec = spec
@@ -283,11 +288,10 @@ class _EmptyCell(BadExample):
 
 
 def _numeric(column: pa.Array) -> bool:
-    try:
-        pc.cast(pc.utf8_trim_whitespace(column), pa.float64())
-    except pa.ArrowInvalid:
-        return False
-    return True
+    """Whether a column holds numbers: at least half of the cells that are not empty."""
+    cells = pc.utf8_trim_whitespace(column.drop_null())
+    numbers = pc.match_substring_regex(cells, f"^({_NUMBER.pattern})$", ignore_case=True)
+    return 2 * (pc.sum(numbers).as_py() or 0) >= len(cells)
 
 
 def _numbers(name: str, column: pa.Array, troubles: dict[int, Trouble]) -> list[float | None]:

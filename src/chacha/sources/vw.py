@@ -66,7 +66,14 @@ class VWFile:
         reader, self._reader = self._reader or ByteReader(open_bytes(self.name), self.name), None
         number = 0
         with reader:
-            for number, line in enumerate(byte_lines(reader), start=1):
+            lines = enumerate(byte_lines(reader), start=1)
+            while True:
+                try:
+                    number, line = next(lines)
+                except StopIteration:
+                    break
+                except SourceError as error:
+                    raise SourceError(f"{error} (after line {number})") from error
                 if number == 1:
                     line = line.removeprefix(b"\xef\xbb\xbf")
                 yield _row(line, f"{self.name}:{number}")
