@@ -114,6 +114,8 @@ class SampleComplexity:
     burn_in
         Examples before a model may be tested or served; 100 in the authors' code.
 
+    Examples
+    --------
     >>> s = Standing(n=1000, total=1000.0, weight=1000.0)
     >>> SampleComplexity().bound(s, d=25, challengers=10, loss_range=1.0).epsilon
     0.026824...

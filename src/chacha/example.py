@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from chacha.errors import BadExample
-from chacha.vwtext import FLOAT32_MAX, hash_name, read_number
+from chacha.vwtext import FLOAT32_MAX, hash_name, read_number, show_number
 
 __all__ = ["Example", "Feature", "make_example", "parse_line"]
 
@@ -69,7 +69,7 @@ class Example:
         numbers = [finite(label, "label"), check_weight(weight), self.initial]
         while len(numbers) > 1 and numbers[-1] == (1.0 if len(numbers) == 2 else 0.0):
             numbers.pop()
-        words = [repr(number) for number in numbers]
+        words = [show_number(number) for number in numbers]
         read = [_word(word, "label") for word in words]  # the label as VW will read it
         head = " ".join(words) + (f" '{self.tag}" if self.tag else " ")
         return Example(
@@ -219,7 +219,7 @@ def make_example(
                 words.append(name)
                 features.append(Feature(name, 1.0, hash_name(name, seed)))
                 continue
-            text = repr(float(value))
+            text = show_number(value)
             read = read_number(text)
             if read is None or not -FLOAT32_MAX <= read <= FLOAT32_MAX:
                 raise BadExample(

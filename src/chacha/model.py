@@ -60,6 +60,8 @@ class ChaCha:
     max_pending, ticket_life
         How many tickets may wait for a label, and for how many later ones.
 
+    Examples
+    --------
     >>> import chacha
     >>> model = chacha.ChaCha.paper(budget=3, pool=chacha.ReferencePool())
     >>> for x, y in [({"a": 1.0, "b": 2.0}, 1.0), ({"a": 2.0, "b": 0.5}, 2.0)]:

@@ -18,6 +18,10 @@ class Ticket:
     """What :meth:`ChaCha.ask` gives: the prediction, and what is needed to charge it later.
 
     `raw` holds what each live model predicted, with the number of its incarnation.
+
+    >>> import chacha
+    >>> chacha.ChaCha.paper(pool=chacha.ReferencePool()).ask({"a": 1.0}).prediction
+    0.0
     """
 
     number: int

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-__all__ = ["FLOAT32_MAX", "escape", "hash_name", "murmur", "read_number"]
+__all__ = ["FLOAT32_MAX", "escape", "hash_name", "murmur", "read_number", "show_number"]
 
 FLOAT32_MAX = float(np.finfo(np.float32).max)
 _MASK = 0xFFFFFFFF
@@ -116,6 +116,21 @@ def read_number(text: str) -> float | None:
         with np.errstate(all="ignore"):
             return float(np.float32(float(text)))
     return math.nan if _WORDS.match(text) else None
+
+
+def show_number(value: float) -> str:
+    """A number as text that VW reads as (nearly) the same float32.
+
+    Exponents are kept in the range of a float32: VW reads 1e-200 as infinity.
+
+    >>> show_number(0.1), show_number(1e-200), show_number(12345678.9)
+    ('0.1', '0.0', '12345678.9')
+    """
+    text = repr(float(value))
+    if "e" not in text:
+        return text
+    with np.errstate(over="ignore"):
+        return str(np.float32(value))
 
 
 _UNSAFE = re.compile(r"[\s:|%\x00]")

@@ -52,6 +52,7 @@ class Progress:
     def __init__(self, model: ChaCha, console: Console, spacing: Spacing, quiet: bool) -> None:
         self.model, self.console, self.spacing, self.quiet = model, console, spacing, quiet
         self._headed = False
+        self._last_row = 0
         self._loss = self._weight = 0.0
         self._began = self._last_status = time.monotonic()
         self._status = console.status("reading ...") if console.is_terminal and not quiet else None
@@ -102,7 +103,10 @@ class Progress:
         return "(initial)" if words == "=" else words.replace(" ", "")
 
     def row(self) -> None:
-        """Print where the run stands now."""
+        """Print where the run stands now, once for each example."""
+        if self.model.examples == self._last_row:
+            return
+        self._last_row = self.model.examples
         champion = self.model.champion
         live = [c.since(champion).replace(" ", "") for c in self.model.core.B]
         since = self._loss / self._weight if self._weight else 0.0

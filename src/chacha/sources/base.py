@@ -144,6 +144,11 @@ class ByteReader:
         self._head = self._head[len(line) + 1 :]
         return line
 
+    def at_end(self) -> bool:
+        """Whether no byte is left."""
+        self.peek_line()
+        return not self._head
+
     def read(self, size: int | None = -1) -> bytes:
         """The next bytes, at most `size` of them; empty at the end."""
         size = BLOCK if size is None or size < 0 else size

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -72,6 +72,8 @@ class TableSpec:
     categories, missing
         How words and empty cells are taken.
 
+    Examples
+    --------
     >>> TableSpec(target="y", most_groups=2).group_columns(["u", "v", "w"])
     {'u': 'a', 'v': 'a', 'w': 'b'}
     """
@@ -138,30 +140,12 @@ class CsvFile:
             ragged.append((row.number, got))
             return "skip"
 
-        try:
-            batches = pacsv.open_csv(
-                pa.PythonFile(reader, mode="r"),
-                read_options=pacsv.ReadOptions(
-                    use_threads=False, block_size=BLOCK, column_names=columns
-                ),
-                parse_options=pacsv.ParseOptions(
-                    delimiter=delimiter, newlines_in_values=True, invalid_row_handler=note
-                ),
-                convert_options=pacsv.ConvertOptions(
-                    column_types=dict.fromkeys(columns, pa.string()),
-                    strings_can_be_null=True,
-                    null_values=NULLS,
-                ),
-            )
-        except pa.ArrowInvalid as error:
-            if "Empty CSV" in str(error):
-                return
-            raise SourceError(f"{self.name}: {error}") from error
         table = _Table(self.spec, self.name, columns, target)
         row = 0
+        batches = self._batches(reader, delimiter, columns, note)
         while True:
             try:
-                batch = batches.read_next_batch()
+                batch = next(batches)
             except StopIteration:
                 break
             except pa.ArrowInvalid as error:
@@ -182,6 +166,31 @@ class CsvFile:
                     yield Bad(place, made.reason, made.message, made.harmless)
         for number, got in ragged:
             yield self._ragged(number, got)
+
+    def _batches(
+        self,
+        reader: ByteReader,
+        delimiter: str,
+        columns: list[str],
+        note: Callable[[pacsv.InvalidRow], str],
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows as Arrow reads them: every cell a string, or null where it is empty."""
+        if reader.at_end():
+            return
+        yield from pacsv.open_csv(
+            pa.PythonFile(reader, mode="r"),
+            read_options=pacsv.ReadOptions(
+                use_threads=False, block_size=BLOCK, column_names=columns
+            ),
+            parse_options=pacsv.ParseOptions(
+                delimiter=delimiter, newlines_in_values=True, invalid_row_handler=note
+            ),
+            convert_options=pacsv.ConvertOptions(
+                column_types=dict.fromkeys(columns, pa.string()),
+                strings_can_be_null=True,
+                null_values=NULLS,
+            ),
+        )
 
     def _ragged(self, number: int, got: str) -> Bad:
         return Bad(f"{self.name}: row {number}", "ragged row", f"the row has {got}")

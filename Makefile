@@ -1,0 +1,39 @@
+# One environment in .venv, made with pip. Only Python >= 3.11, pip and make are needed.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+WORKERS ?= auto
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check docs clean
+
+help: ## What can be made
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
+
+$(READY): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit("chacha needs Python 3.11 or newer; set PYTHON=...") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $(READY)
+
+run: $(READY) ## Tune on a built-in stream and tell what happened
+	mkdir -p out
+	$(BIN)/chacha run synth:interactions --limit 30000 --seed 1 --baseline --json out/run.json --save-decisions out/decisions.jsonl
+	$(BIN)/chacha explain out/decisions.jsonl
+
+test: $(READY) ## All tests and every example in the documentation
+	$(BIN)/pytest -n $(WORKERS)
+
+check: $(READY) ## Format, lint, types, import layers, documentation
+	$(BIN)/ruff format --check src tests
+	$(BIN)/ruff check src tests
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/mkdocs build --strict --quiet --site-dir out/site
+
+docs: $(READY) ## The documentation as a site in out/site
+	$(BIN)/mkdocs build --strict --site-dir out/site
+
+clean: ## Remove what was made
+	rm -rf $(VENV) out build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

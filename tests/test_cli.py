@@ -1,0 +1,255 @@
+"""The command line as people use it: files, pipes, wrong flags, Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+import vowpalwabbit
+
+import chacha
+from chacha import ChaCha, Config
+from chacha.cli.explain import read_decisions
+from tests.test_sources import lines
+
+
+def cli(*words: str, stdin: str | None = None, rc: int = 0) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "chacha", *words], input=stdin, capture_output=True, text=True
+    )
+    assert done.returncode == rc, done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+@pytest.fixture
+def stream(tmp_path: Path) -> Path:
+    path = tmp_path / "s.vw"
+    path.write_text("\n".join(lines(2500)) + "\n")
+    return path
+
+
+def test_run_writes_everything_and_shows_a_promotion(stream: Path, tmp_path: Path) -> None:
+    out = {name: tmp_path / name for name in ("r.json", "d.jsonl", "p.jsonl")}
+    done = cli(
+        *("run", str(stream), "--seed", "1", "--baseline"),
+        *("--json", str(out["r.json"]), "--save-decisions", str(out["d.jsonl"])),
+        *("--predictions", str(out["p.jsonl"])),
+    )
+    assert done.stdout == "", "messages go to stderr"
+    assert "champion: interactions ab" in done.stderr
+    assert "same as: vw --experimental_full_name_interactions 'a|b'" in done.stderr
+    result = json.loads(out["r.json"].read_text())
+    here = ChaCha.paper(seed=1, keep_decisions=10**6, baseline=True)
+    steps = list(here.steps(chacha.open_source(stream)))
+    assert result["loss"] == here.loss
+    assert result["baseline_loss"] == here.summary().baseline_loss
+    assert result["examples"] == 2500
+    assert result["promotions"] == here.promotions == 1
+    assert result["decisions"] == here.decision_count
+    about, decisions, end = read_decisions(str(out["d.jsonl"]))
+    assert decisions == list(here.decisions)
+    assert about["settings"] == result["settings"]
+    assert end is not None
+    assert end["examples"] == 2500
+    rows = [json.loads(line) for line in out["p.jsonl"].read_text().splitlines()]
+    assert rows == [
+        {
+            "i": i,
+            "prediction": step.prediction,
+            "label": step.example.label,
+            "served_by": str(step.served_by),
+        }
+        for i, step in enumerate(steps)
+    ]
+
+
+KEYS = (
+    "source examples skipped loss loss_name metrics champion config vw_args decisions promotions "
+    "seconds cpu_seconds peak_rss_mb settings version"
+)
+
+
+def test_json_has_every_key_of_the_contract(stream: Path) -> None:
+    done = cli("run", str(stream), "--limit", "40", "--json", "-", "--quiet")
+    result: dict[str, Any] = json.loads(done.stdout)
+    assert set(KEYS.split()) <= set(result)
+    assert done.stderr == ""
+    assert result["metrics"]["mse"] == result["loss"]
+    assert Config.from_json(result["config"]) == Config()
+    assert result["settings"]["evidence"]["delta"] == 0.1
+    assert result["version"] == chacha.__version__
+
+
+def test_the_printed_command_line_is_the_champion(stream: Path) -> None:
+    """VW with the printed words gives the predictions of that configuration."""
+    done = cli("run", str(stream), "--seed", "1", "--json", "-", "--quiet", "--init", "l2=1e-6")
+    words = shlex.split(json.loads(done.stdout)["vw_args"])
+    champion = Config(["ab"], {"l2": 1e-6})
+    assert words == champion.vw_arg_list()
+    pool = chacha.open_pool("vw")
+    pool.start(champion)
+    vw = vowpalwabbit.Workspace(arg_list=["--quiet", *words])
+    for line in lines(200):
+        example = chacha.parse_line(line)
+        assert pool.learn(example)[champion] == vw.predict(example.body)
+        vw.learn(line)
+
+
+def test_predictions_read_back_exactly(stream: Path, tmp_path: Path) -> None:
+    here = [step.prediction for step in ChaCha.paper().steps(chacha.open_source(stream), limit=50)]
+    words = ("run", str(stream), "--limit", "50", "--quiet", "--predictions")
+    cli(*words, str(tmp_path / "p.parquet"))
+    assert pq.read_table(tmp_path / "p.parquet")["prediction"].to_pylist() == here
+    cli(*words, str(tmp_path / "p.txt"))
+    assert [float(line) for line in (tmp_path / "p.txt").read_text().split()] == here
+    assert [float(line) for line in cli(*words, "-").stdout.split()] == here
+
+
+def test_stdin_is_sniffed() -> None:
+    text = "\n".join(lines(30)) + "\n"
+    assert json.loads(cli("run", "-", "-q", "--json", "-", stdin=text).stdout)["examples"] == 30
+    table = "a,b,y\n" + "".join(f"{i},{i % 3},{i % 5}\n" for i in range(20))
+    assert json.loads(cli("run", "-", "-q", "--json", "-", stdin=table).stdout)["examples"] == 20
+
+
+def test_stdin_skips_and_counts_files_stop(tmp_path: Path) -> None:
+    text = "1 |a x\nnan |a x\n\n2 |a y\n"
+    result = json.loads(cli("run", "-", "-q", "--json", "-", stdin=text).stdout)
+    assert (result["examples"], result["skipped"]) == (2, 2)
+    path = tmp_path / "s.vw"
+    path.write_text(text)
+    done = cli("run", str(path), "-q", rc=1)
+    assert f"{path}:2: the label is 'nan'" in done.stderr
+    told = cli("run", str(path), "--on-bad", "skip").stderr
+    assert "skipped rows: 1 label not finite, 1 empty line" in told
+
+
+def test_tables_and_their_flags(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    rows = [f"{i % 7},{i % 3},{'rg'[i % 2]},{i % 5}" for i in range(40)]
+    path.write_text("u,v,w,y\n" + "\n".join(rows) + "\n")
+    words = ("run", str(path), "-q", "--json", "-", "--init", "interactions=g*rest")
+    done = cli(*words, "--group", "g=u,v", "--target", "y")
+    assert json.loads(done.stdout)["champion"] == "interactions g*rest"
+    for flags in (["--group-by", "column"], ["--namespaces", "2"], ["--categories", "code"]):
+        assert (
+            json.loads(cli("run", str(path), "-q", "--json", "-", *flags).stdout)["examples"] == 40
+        )
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["run"], "Missing argument"),
+        (["dance"], "No such command"),
+        (["run", "x.vw", "--bogus"], "No such option"),
+        (["run", "synth:fried", "--limit", "0"], "--limit"),
+        (["run", "synth:fried,n=9", "--budget", "0"], "budget must be a whole number"),
+        (["run", "synth:fried"], "never ends"),
+        (["run", "synth:nothing,n=9"], "choose from fried"),
+        (["run", "synth:fried,n=9", "--tune", "luck"], "choose from interactions"),
+        (["run", "synth:fried,n=9", "--loss", "luck"], "choose from squared"),
+        (["run", "synth:fried,n=9", "--pool", "luck"], "choose from vw"),
+        (["run", "synth:fried,n=9", "--rules", "luck"], "luck"),
+        (["run", "synth:fried,n=9", "--init", "l2"], "KEY=VALUE"),
+        (["run", "synth:fried,n=9", "-P", "0.5"], "-P takes"),
+        (["run", "synth:fried,n=9", "--predictions", "p.doc"], "choose .jsonl"),
+        (["run", "synth:fried,n=9", "--group", "g"], "NAME=COLUMN"),
+    ],
+)
+def test_a_wrong_command_line_exits_with_2(words: list[str], message: str) -> None:
+    assert message in cli(*words, rc=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["run", "nowhere.vw"], "nowhere.vw: no such file"),
+        (["run", "."], "is a directory"),
+        (["run", "synth:fried,n=9", "--json", "no/where.json"], "No such file"),
+        (["run", "synth:fried,n=9", "--init", "nonsense=1"], "VW has no option --nonsense"),
+        (["explain", "nowhere.jsonl"], "no such file"),
+    ],
+)
+def test_what_fails_exits_with_1(words: list[str], message: str) -> None:
+    assert message in cli(*words, rc=1).stderr
+
+
+def test_a_full_disk_is_told() -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    done = cli("run", "synth:fried,n=900", "-q", "--save-decisions", "/dev/full", rc=1)
+    assert "No space left" in done.stderr
+
+
+def test_a_reader_that_leaves_early_is_no_traceback(stream: Path) -> None:
+    command = f"{sys.executable} -m chacha run {stream} -q --predictions - | head -n 1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True)
+    assert done.stderr == ""
+    assert len(done.stdout.splitlines()) == 1
+
+
+def test_ctrl_c_tells_what_was_learned(tmp_path: Path) -> None:
+    result = tmp_path / "r.json"
+    words = ["run", "synth:fried", "--limit", "100000000", "--json", str(result), "-P", "200"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "chacha", *words], stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        for _ in range(3):
+            process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        began = time.monotonic()
+        rest = process.stderr.read()
+    assert process.returncode == 1
+    assert time.monotonic() - began < 10
+    assert "interrupted after" in rest
+    assert "Traceback" not in rest
+    assert json.loads(result.read_text())["examples"] > 0
+
+
+def test_explain_tells_the_story(stream: Path, tmp_path: Path) -> None:
+    path = tmp_path / "d.jsonl"
+    cli("run", str(stream), "--seed", "1", "-q", "--save-decisions", str(path))
+    story = cli("explain", str(path)).stdout
+    assert "rules paper, b = 5, seed 1" in story
+    assert "+ab is the new champion" in story
+    assert "champion: interactions ab" in story
+    everything = cli("explain", str(path), "--all").stdout
+    assert "went live for 75 examples" in everything
+    assert "made room after 75 examples" in everything
+    path.write_text(path.read_text() + "nonsense\n")
+    assert "d.jsonl:" in cli("explain", str(path), rc=1).stderr
+    (tmp_path / "other.jsonl").write_text("")
+    assert (
+        "not the decisions of a run" in cli("explain", str(tmp_path / "other.jsonl"), rc=1).stderr
+    )
+
+
+def test_progress_rows_follow_vw(stream: Path) -> None:
+    told = cli("run", str(stream), "--limit", "100", "-P", "25").stderr.splitlines()
+    assert [line.split()[0] for line in told[:6]] == [
+        "examples",
+        "25",
+        "50",
+        "75",
+        "100",
+        "champion:",
+    ]
+    assert [
+        line.split()[0] for line in cli("run", str(stream), "--limit", "8").stderr.splitlines()
+    ][:5] == ["examples", "1", "2", "4", "8"]
+
+
+def test_version_and_help() -> None:
+    assert cli("--version").stdout.strip() == chacha.__version__
+    assert "--budget" in cli("run", "--help").stdout
