@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 import chacha
-from chacha import BadExample, ChaCha, Example, ReferencePool, SourceError
-from chacha.sources import VWLines
+from chacha import BadExample, ChaCha, Example, OnBad, ReferencePool, Rows, SourceError
 from tests.test_sources import lines
 
 CLEAN = lines(1300)
@@ -24,23 +23,23 @@ BAD_LINES = {
     "NaN value": ("1 |a 0:nan", "value not finite"),
     "infinite value": ("1 |a 0:-inf", "value not finite"),
     "value beyond float32": ("1 |a 0:1e39", "value not finite"),
-    "NaN group weight": ("1 |a:nan 0:1", "value not finite"),
+    "NaN group weight": ("1 |a:nan 0:1", "group weight not finite"),
     "missing label": ("|a 0:1", "no label"),
     "missing label with tag": ("'tag |a 0:1", "no label"),
     "empty line": ("", "empty line"),
     "blanks": ("   ", "empty line"),
-    "no bar": ("1 a b c", "malformed line"),
+    "no bar": ("1 a b c", "malformed"),
     "a word for a label": ("high |a 0:1", "label not finite"),
-    "too many words": ("1 1 0 9 'tag |a 0:1", "malformed line"),
-    "negative weight": ("1 -1 |a 0:1", "malformed line"),
+    "too many words": ("1 1 0 9 'tag |a 0:1", "malformed"),
+    "negative weight": ("1 -1 |a 0:1", "weight negative"),
     "number with a tail": ("1 |a 0:1.5x", "value not finite"),
-    "nothing after the colon": ("1 |a 0: 1:2", "malformed line"),
-    "carriage return inside": ("1 |a 0:1 \r |b 0:1", "malformed line"),
+    "nothing after the colon": ("1 |a 0: 1:2", "malformed"),
+    "carriage return inside": ("1 |a 0:1 \r |b 0:1", "malformed"),
 }
 
 
 def run_with(model: ChaCha, rows: list[Any], **settings: Any) -> list[float]:
-    source = VWLines(rows, "clicks.vw")
+    source = Rows(rows, "clicks.vw")
     return [step.prediction for step in model.steps(source, **settings)]
 
 
@@ -62,7 +61,7 @@ def test_a_bad_line_is_an_error_that_names_its_place(name: str) -> None:
         return
     with pytest.raises(BadExample) as error:
         run_with(model, rows)
-    assert str(error.value).startswith("clicks.vw:21: ")
+    assert str(error.value).startswith("clicks.vw: row 21: ")
     assert "--on-bad skip" in str(error.value)
     assert model.examples == 20
 
@@ -74,7 +73,7 @@ def test_a_skipped_line_is_counted_and_does_no_harm(
     """The next 1000 predictions and all decisions equal a run without the bad line."""
     line, reason = BAD_LINES[name]
     model = ChaCha.paper(keep_decisions=10**6)
-    predictions = run_with(model, [*CLEAN[:AT], line, *CLEAN[AT:]], on_bad="skip")
+    predictions = run_with(model, [*CLEAN[:AT], line, *CLEAN[AT:]], on_bad=OnBad.SKIP)
     assert model.skipped == {reason: 1}
     assert predictions == clean[0]
     assert [d.to_json() for d in model.decisions] == clean[1]
@@ -214,7 +213,7 @@ def test_a_constant_target_is_learned_and_nothing_is_promoted() -> None:
 
 def test_one_row() -> None:
     model = ChaCha.paper()
-    summary = model.run(VWLines(["3 |a x |b y"]))
+    summary = model.run(["3 |a x |b y"])
     assert summary.examples == 1
     assert summary.loss == 9.0
     assert str(summary)
@@ -223,10 +222,10 @@ def test_one_row() -> None:
 def test_a_label_the_loss_refuses_is_bad_input_with_a_place() -> None:
     rows = ["1 |a x", "-1 |a y", "5 |a x", "0 |a y"]
     model = ChaCha.paper(loss=chacha.Logistic())
-    with pytest.raises(BadExample, match=r"clicks\.vw:3: the label is 5\.0"):
+    with pytest.raises(BadExample, match=r"clicks\.vw: row 3: the label is 5\.0"):
         run_with(model, rows)
     model = ChaCha.paper(loss=chacha.Logistic())
-    run_with(model, rows, on_bad="skip")
+    run_with(model, rows, on_bad=OnBad.SKIP)
     assert model.skipped == {"label refused": 1}
     assert model.examples == 3
 

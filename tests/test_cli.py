@@ -54,7 +54,7 @@ def test_run_writes_everything_and_shows_a_promotion(stream: Path, tmp_path: Pat
     assert result["baseline_loss"] == here.summary().baseline_loss
     assert result["examples"] == 2500
     assert result["promotions"] == here.promotions == 1
-    assert result["decisions"] == here.decision_count
+    assert result["decisions"] == here.summary().decisions
     about, decisions, end = read_decisions(str(out["d.jsonl"]))
     assert decisions == list(here.decisions)
     assert about["settings"] == result["settings"]

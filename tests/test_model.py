@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import json
 import random
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 import vowpalwabbit
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 import chacha
 from chacha import ChaCha, Config, Decision, Example, Interactions, LogUniform, ReferencePool
 from chacha.pools.vw import VWPool
+from chacha.settings import Settings
 
 SPACE = {"interactions": Interactions(), "learning_rate": LogUniform(2e-10, 1.0)}
 POOLS: dict[str, Callable[[], chacha.LivePool]] = {"vw": VWPool, "reference": ReferencePool}
@@ -74,7 +76,7 @@ def test_one_by_one_equals_run(pool: Callable[[], chacha.LivePool]) -> None:
     assert single.loss == whole.loss
     rows = examples(n)
     for start in range(0, n, 97):
-        parts.run(chacha.sources.VWLines([row.line for row in rows[start : start + 97]]))
+        parts.run(chacha.Rows([row.line for row in rows[start : start + 97]]))
     assert list(parts.decisions) == list(whole.decisions)
     assert parts.loss == whole.loss
     if pool is VWPool:
@@ -182,9 +184,9 @@ def test_a_late_label_is_charged_to_what_was_predicted_then() -> None:
     for _ in range(50):
         m.learn_one("5 |a x")
     assert ticket.prediction == 0.0
-    before = m._served.total
+    before = m._driver.served.total
     m.tell(ticket, 5.0)
-    assert m._served.total - before == 25.0
+    assert m._driver.served.total - before == 25.0
 
 
 def test_a_model_that_restarted_since_is_not_charged() -> None:
@@ -193,7 +195,7 @@ def test_a_model_that_restarted_since_is_not_charged() -> None:
     ticket = m.ask("|a x |b y |c z")
     challenger = m.core.B[0]
     n = m.core.standing[challenger].n
-    m._births[challenger] = 999  # as if it had been retired and started anew
+    m._driver._births[challenger] = 999  # as if it had been retired and started anew
     m.tell(ticket, 1.0)
     assert m.core.standing[challenger].n == n
     assert m.core.standing[m.champion].n == 2
@@ -274,7 +276,28 @@ def test_wrong_settings_are_named(settings: dict[str, Any], message: str) -> Non
 
 def test_a_misspelt_setting_is_an_error() -> None:
     with pytest.raises(TypeError, match="budgt"):
-        ChaCha.paper(budgt=5)
+        ChaCha.paper(budgt=5)  # type: ignore[call-arg]
+
+
+def test_the_type_of_the_settings_is_the_constructor() -> None:
+    parameters = inspect.signature(ChaCha).parameters
+    assert list(Settings.__annotations__) == list(parameters)
+    hints = get_type_hints(Settings)
+    assert hints == {k: v for k, v in get_type_hints(ChaCha.__init__).items() if k != "return"}
+
+
+def test_a_challenger_that_the_learner_refuses_is_withdrawn_and_told() -> None:
+    def oracle(champion: Config, groups: Any) -> list[Config]:
+        return [Config(values={"nonsense": 1}), champion.with_product("ab")]
+
+    m = model(oracle=oracle, budget=3)
+    rows = examples(30)
+    with pytest.raises(chacha.PoolError, match="no option --nonsense"):
+        m.learn_one(rows[0])
+    for row in rows:
+        m.learn_one(row)
+    assert [str(live.config) for live in m.live] == ["no interactions", "interactions ab"]
+    assert set(m.pool.live) == {live.config for live in m.live}
 
 
 def test_memory_does_not_grow_with_the_stream() -> None:
@@ -311,7 +334,7 @@ def test_one_label_range_serves_all_models() -> None:
     for y in (3.0, -2.0, 7.0):
         m.learn_one("|a x |b y", y)
     assert (m.observed.low, m.observed.high) == (-2.0, 7.0)
-    assert m._seen.loss_range == 9.0
+    assert m._driver.seen.loss_range == 9.0
 
 
 @pytest.mark.parametrize(
@@ -334,9 +357,9 @@ def test_other_losses_run_on_vw_and_get_better(loss: chacha.Loss, label: Any) ->
         served = m.predict_one({"g": {"a": a}, "h": {"b": b}})
         if isinstance(loss, (chacha.Logistic, chacha.Poisson)):
             assert served >= 0.0, "a probability or a rate"
-        before = m._served.total
+        before = m._driver.served.total
         m.learn_one({"g": {"a": a}, "h": {"b": b}}, y)
-        losses.append(m._served.total - before)
+        losses.append(m._driver.served.total - before)
     assert sum(losses[-200:]) < 0.8 * sum(losses[:200])
     vw_args = m.champion.vw_args()
     assert f"--loss_function {loss.name.partition(':')[0]}" in vw_args
@@ -398,6 +421,6 @@ def test_any_chunking_any_budget_same_decisions(seed: int, budget: int, cuts: li
         chunk = list(itertools.islice(left, cut))
         if not chunk:
             break
-        chunked.run(chacha.sources.VWLines([row.line for row in chunk]))
+        chunked.run(chacha.Rows([row.line for row in chunk]))
     assert list(chunked.decisions) == list(whole.decisions)
     assert chunked.loss == whole.loss

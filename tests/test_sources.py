@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import chacha
 from chacha import BadExample, ChaCha, Example, ReferencePool, SourceError, TableSpec, open_source
-from chacha.sources import Categories, CsvFile, Missing, VWLines
+from chacha.sources import Categories, CsvFile, Missing
 from chacha.sources.base import BLOCK, Bad
 from chacha.vwtext import escape
 
@@ -174,14 +174,14 @@ def test_dicts_flat_and_grouped() -> None:
         (({"a": 1}, math.nan), "the label is nan"),
         (({"a": 1}, None), "no label"),
         (({"a": 1}, "high"), "the label is 'high'"),
-        (("a", 1), "a pair"),
-        (7, "a pair"),
+        (("a", 1), "a row is a pair"),
+        (7, "a row is a pair"),
     ],
 )
 def test_bad_dicts_are_placed(pair: object, message: str) -> None:
     rows: list[Any] = [({"z": 1.0}, 0.0), pair]
     (text,) = bad(open_source(rows))
-    assert text.startswith("dicts: row 2: ")
+    assert text.startswith("rows: row 2: ")
     assert message in text
 
 
@@ -265,14 +265,14 @@ def test_streams_need_not_fit_in_memory() -> None:
     """A source is read as it is consumed, not ahead of it."""
     taken = 0
 
-    def endless() -> Iterator[bytes]:
+    def endless() -> Iterator[str]:
         nonlocal taken
         for i in itertools.count():
             taken += 1
-            yield f"{i % 3} |a x:{i % 5}".encode()
+            yield f"{i % 3} |a x:{i % 5}"
 
     model = ChaCha.paper(pool=ReferencePool())
-    model.run(VWLines(endless()), limit=40)
+    model.run(endless(), limit=40)
     assert model.examples == 40
     assert taken <= 41
 
@@ -287,8 +287,6 @@ def test_wrong_sources_are_refused_in_words() -> None:
             open_source(what)
     with pytest.raises(chacha.ConfigError, match="never ends"):
         ChaCha.paper(pool=ReferencePool()).run("synth:fried")
-    with pytest.raises(chacha.ConfigError, match="on_bad"):
-        ChaCha.paper(pool=ReferencePool()).run("synth:fried,n=3", on_bad="ignore")
 
 
 @pytest.mark.parametrize(

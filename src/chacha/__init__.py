@@ -38,7 +38,7 @@ from chacha.pool import Learner, LivePool, SequentialPool
 from chacha.pools import open_pool
 from chacha.pools.reference import ReferenceLearner, ReferencePool
 from chacha.scheduler import Scheduler
-from chacha.sources import Categories, Missing, Source, TableSpec, open_source
+from chacha.sources import Categories, Missing, OnBad, Rows, Source, TableSpec, open_source
 from chacha.space import Choice, Integer, Interactions, LogUniform, Space, Uniform
 from chacha.summary import LiveModel, Step, Summary
 from chacha.tickets import Ticket
@@ -76,6 +76,7 @@ __all__ = [
     "Missing",
     "MissingExtra",
     "Observed",
+    "OnBad",
     "Poisson",
     "PoolError",
     "Promoted",
@@ -83,6 +84,7 @@ __all__ = [
     "ReferenceLearner",
     "ReferencePool",
     "Retired",
+    "Rows",
     "SampleComplexity",
     "Scheduler",
     "SequentialPool",

@@ -142,6 +142,13 @@ class ChampionChallengers:
         n, margin = self.standing[c].n, lost.epsilon
         return Promoted(self.t, c, old, n, won.upper, lost.lower, margin)
 
+    def withdraw(self, c: Config) -> None:
+        """Forget a challenger that the learner refused to start."""
+        self.B.remove(c)
+        self.S.pop(c, None)
+        self.scheduler.lease.pop(c, None)
+        self.standing.pop(c, None)
+
     def _eliminate(self, c: Config, bounds: Mapping[Config, Bound]) -> Decision:
         del self.S[c]
         n, lower, upper = self.standing[c].n, bounds[c].lower, bounds[self.champion].upper

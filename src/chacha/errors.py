@@ -72,11 +72,17 @@ class SourceError(DataError):
 class BadExample(DataError):
     """One example cannot be used: no label, a value that is not finite, a malformed line.
 
+    `reason` is the short form by which skipped rows are counted.
+
     >>> import chacha
     >>> chacha.parse_line("nan |a x:1")
     Traceback (most recent call last):
     chacha.errors.BadExample: the label is 'nan'; labels must be finite numbers
     """
+
+    def __init__(self, message: str, reason: str = "malformed") -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 class PoolError(ChaChaError, RuntimeError):

@@ -96,8 +96,14 @@ def finite(value: float, what: str) -> float:
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not -FLOAT32_MAX <= number <= FLOAT32_MAX:
-        raise BadExample(f"the {what} is {value!r}; {what}s must be finite numbers")
+        raise _not_finite(what, value)
     return number
+
+
+def _not_finite(what: str, value: object) -> BadExample:
+    return BadExample(
+        f"the {what} is {value!r}; {what}s must be finite numbers", f"{what} not finite"
+    )
 
 
 def check_weight(weight: float) -> float:
@@ -109,14 +115,15 @@ def check_weight(weight: float) -> float:
     """
     weight = finite(weight, "weight")
     if weight < 0:
-        raise BadExample(f"the weight is {weight}; weights must not be negative")
+        message = f"the weight is {weight}; weights must not be negative"
+        raise BadExample(message, "weight negative")
     return weight
 
 
 def _word(text: str, what: str) -> float:
     value = read_number(text)
     if value is None or not -FLOAT32_MAX <= value <= FLOAT32_MAX:
-        raise BadExample(f"the {what} is {text!r}; {what}s must be finite numbers")
+        raise _not_finite(what, text)
     return value
 
 
@@ -159,7 +166,7 @@ def _parse_group(part: str, groups: dict[str, list[Feature]]) -> None:
         if not name:
             raise BadExample(f"a group without a name before ':' in {_short('|' + part)}")
         if colon:
-            scale = _word(weight, f"weight of group {name!r}")
+            scale = _word(weight, "group weight")
     seed = 0 if name == DEFAULT_GROUP else hash_name(name, 0)
     features = groups.setdefault(name, [])
     anonymous = 0
@@ -185,7 +192,8 @@ def _parse_group(part: str, groups: dict[str, list[Feature]]) -> None:
             value = _float32_product(scale, value)
         if not -FLOAT32_MAX <= value <= FLOAT32_MAX:
             raise BadExample(
-                f"feature {token!r} of group {name!r} has no finite value; values must be finite"
+                f"feature {token!r} of group {name!r} has no finite value; values must be finite",
+                "value not finite",
             )
         if value != 0.0:
             features.append(Feature(feature, value, hashed))
@@ -223,7 +231,8 @@ def make_example(
             read = read_number(text)
             if read is None or not -FLOAT32_MAX <= read <= FLOAT32_MAX:
                 raise BadExample(
-                    f"feature {name!r} of group {group!r} is {value!r}; values must be finite"
+                    f"feature {name!r} of group {group!r} is {value!r}; values must be finite",
+                    "value not finite",
                 )
             if read != 0.0:
                 words.append(f"{name}:{text}")

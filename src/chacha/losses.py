@@ -134,7 +134,8 @@ class Poisson(_Regression):
     def label(self, y: float) -> float:
         """Counts are not negative."""
         if y < 0:
-            raise BadExample(f"the label is {y}; poisson loss needs labels of at least 0")
+            message = f"the label is {y}; poisson loss needs labels of at least 0"
+            raise BadExample(message, "label refused")
         return y
 
     def served(self, raw: float) -> float:
@@ -150,7 +151,8 @@ class _Classification:
     def label(self, y: float) -> float:
         """-1 or 1; 0 is read as -1."""
         if y not in (-1.0, 0.0, 1.0):
-            raise BadExample(f"the label is {y}; this loss needs labels -1 and 1 (or 0 and 1)")
+            message = f"the label is {y}; this loss needs labels -1 and 1 (or 0 and 1)"
+            raise BadExample(message, "label refused")
         return 1.0 if y > 0 else -1.0
 
 

@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
-from collections import deque
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from os import PathLike
-from typing import Any
+from typing import Any, Unpack
 
 from chacha.champion import ChampionChallengers
 from chacha.config import Config
-from chacha.decisions import Decision, Promoted, Retired, WentLive
+from chacha.decisions import Decision
+from chacha.driver import Driver
 from chacha.errors import BadExample, ConfigError, SourceError
-from chacha.evidence import Evidence, SampleComplexity, Standing
+from chacha.evidence import Evidence, SampleComplexity
 from chacha.example import Example, finite, parse_line
 from chacha.losses import Loss, Squared
-from chacha.observed import Observed, SeenWithLoss
+from chacha.observed import Observed
 from chacha.oracle import ConfigOracle, DefaultOracle
 from chacha.pool import LivePool
 from chacha.pools import open_pool
-from chacha.sources import Source, TableSpec, good_examples, open_source
-from chacha.sources.dicts import Grouping, first_grouping, to_example
+from chacha.progress import ProgressTable
+from chacha.settings import Settings
+from chacha.sources import (
+    DictReader,
+    OnBad,
+    Row,
+    Source,
+    SynthSource,
+    TableSpec,
+    good_examples,
+    open_source,
+)
 from chacha.space import Domain, Interactions, Space
 from chacha.summary import LiveModel, Step, Summary, describe
 from chacha.tickets import Ticket, Tickets
 
 __all__ = ["ChaCha"]
 
-Row = Mapping[Any, Any] | str | Example
+Features = Mapping[Any, Any] | str | Example
 
 
 class ChaCha:
@@ -47,8 +59,12 @@ class ChaCha:
         Initial values, of what is tuned and of any other option, which stays fixed.
     pool
         Where the models live; Vowpal Wabbit by default.
-    oracle, evidence, loss
-        The paper's parts; see :mod:`chacha.oracle`, `evidence` and `losses`.
+    oracle
+        What to try next to a champion: the paper's default, or any function.
+    evidence
+        The bounds that decide: the paper's by default.
+    loss
+        What is served, reported and compared: squared error by default.
     lease_factor
         n_min is this times the distinct raw features seen; 5 in the paper.
     seed
@@ -57,8 +73,10 @@ class ChaCha:
         Also run the initial configuration alone, outside b, to show what tuning gained.
     keep_decisions
         How many of the last decisions :attr:`decisions` holds.
-    max_pending, ticket_life
-        How many tickets may wait for a label, and for how many later ones.
+    max_pending
+        How many tickets may wait for their label; the oldest expire.
+    ticket_life
+        A ticket expires after so many later ones.
 
     Examples
     --------
@@ -104,7 +122,7 @@ class ChaCha:
         self.evidence: Evidence = SampleComplexity() if evidence is None else evidence
         self.oracle = DefaultOracle(self.space, seed) if oracle is None else oracle
         self.budget, self.seed, self.lease_factor = budget, seed, lease_factor
-        self.core = ChampionChallengers(
+        core = ChampionChallengers(
             self.initial,
             budget=budget,
             oracle=self.oracle,
@@ -113,50 +131,61 @@ class ChaCha:
             lease_factor=lease_factor,
         )
         bits = self.initial.values.get("bit_precision", 18)
-        self.observed = Observed(min(int(bits), 24) if isinstance(bits, int) else 18)
-        self.pool.start(self.initial)
-        self.decisions: deque[Decision] = deque(maxlen=keep_decisions)
+        self._driver = Driver(
+            core,
+            self.pool,
+            self.loss_function,
+            bits=min(int(bits), 24) if isinstance(bits, int) else 18,
+            baseline=baseline,
+            keep_decisions=keep_decisions,
+        )
         self.skipped: dict[str, int] = {}
-        self.promotions = self.decision_count = 0
-        self._births: dict[Config, int] = {self.initial: 0}
-        self._born = 1
-        self._begun = False
-        self._served = Standing()
-        self._metrics: dict[str, float] = {}
-        self._grouping: Grouping | None = None
+        self._dicts = DictReader()
         self._tickets = Tickets(max_pending, ticket_life)
-        self._baseline: LivePool | None = None
-        self._baseline_loss = Standing()
-        if baseline:
-            self._baseline = self.pool.fresh()
-            self._baseline.start(self.initial)
 
     @classmethod
-    def paper(cls, **settings: Any) -> ChaCha:
+    def paper(cls, **settings: Unpack[Settings]) -> ChaCha:
         """The algorithm of the paper, to the letter.
 
         >>> import chacha
         >>> chacha.ChaCha.paper(pool=chacha.ReferencePool()).evidence.scale
         0.05
         """
-        return cls(**{"evidence": SampleComplexity(), **settings})
+        settings.setdefault("evidence", SampleComplexity())
+        return cls(**settings)
 
     @classmethod
-    def flaml(cls, **settings: Any) -> ChaCha:
+    def flaml(cls, **settings: Unpack[Settings]) -> ChaCha:
         """The paper's algorithm with the constants of the authors' code.
 
         >>> import chacha
         >>> chacha.ChaCha.flaml(pool=chacha.ReferencePool()).evidence.burn_in
         100
         """
-        return cls(**{"evidence": SampleComplexity.authors(), **settings})
+        settings.setdefault("evidence", SampleComplexity.authors())
+        return cls(**settings)
 
     # ------------------------------------------------------------------ where it stands
+
+    @property
+    def core(self) -> ChampionChallengers:
+        """Algorithm 1 and its state."""
+        return self._driver.core
+
+    @property
+    def observed(self) -> Observed:
+        """What the stream has shown so far: label range, groups, distinct features."""
+        return self._driver.observed
 
     @property
     def champion(self) -> Config:
         """C: the best proven configuration."""
         return self.core.champion
+
+    @property
+    def challengers(self) -> Sequence[Config]:
+        """B: the live challengers, in the order of their slots."""
+        return tuple(self.core.B)
 
     @property
     def examples(self) -> int:
@@ -166,7 +195,17 @@ class ChaCha:
     @property
     def loss(self) -> float | None:
         """The mean progressive loss of the served predictions; None before the first."""
-        return self._served.mean if self._served.n else None
+        return self._driver.served.mean if self._driver.served.n else None
+
+    @property
+    def decisions(self) -> Sequence[Decision]:
+        """The last decisions, oldest first; `keep_decisions` of them."""
+        return self._driver.decisions
+
+    @property
+    def promotions(self) -> int:
+        """How often the champion changed."""
+        return self._driver.promotions
 
     @property
     def pending(self) -> int:
@@ -179,29 +218,30 @@ class ChaCha:
         core = self.core
         return [
             LiveModel(
-                c,
-                c == core.champion,
-                c == core.incumbent,
-                core.standing[c].n,
-                core.scheduler.lease.get(c),
-                core.bound(c, self._seen),
+                config=c,
+                champion=c == core.champion,
+                serving=c == core.incumbent,
+                n=core.standing[c].n,
+                lease=core.scheduler.lease.get(c),
+                bound=core.bound(c, self._driver.seen),
             )
             for c in (core.champion, *core.B)
         ]
 
     def summary(self) -> Summary:
         """Where the model stands, as a value that prints."""
-        n = self._served.weight or 1.0
+        driver = self._driver
+        weight = driver.served.weight or 1.0
         return Summary(
             examples=self.examples,
             skipped=dict(self.skipped),
             loss=self.loss,
             loss_name=self.loss_function.name,
-            metrics={key: total / n for key, total in self._metrics.items()},
-            baseline_loss=self._baseline_loss.mean if self._baseline_loss.n else None,
+            metrics={key: total / weight for key, total in driver.metrics.items()},
+            baseline_loss=driver.alone.mean if driver.alone.n else None,
             champion=self.champion,
             promotions=self.promotions,
-            decisions=self.decision_count,
+            decisions=driver.decision_count,
             challengers=len(self.core.S),
         )
 
@@ -222,16 +262,15 @@ class ChaCha:
 
     # ------------------------------------------------------------------ one by one
 
-    def predict_one(self, x: Row) -> float:
+    def predict_one(self, x: Features) -> float:
         """The served prediction for `x`. A pure read: nothing changes.
 
         `x` is a dict, flat or of groups, or a line of VW text.
         """
-        raw = self.pool.predict(self._example(x))
-        return self.loss_function.served(raw[self.core.incumbent])
+        return self.loss_function.served(self._driver.predict(self._example(x)).served)
 
     def learn_one(
-        self, x: Row, y: float | None = None, weight: float | None = None
+        self, x: Features, y: float | None = None, weight: float | None = None
     ) -> list[Decision]:
         """Learn `x` with label `y`; returns the decisions it led to.
 
@@ -239,9 +278,9 @@ class ChaCha:
         """
         example = self._labelled(self._example(x), y, weight)
         self._settle_groups(x)
-        return self._learn(example).decisions
+        return self._driver.learn(example).decisions
 
-    def ask(self, x: Row) -> Ticket:
+    def ask(self, x: Features) -> Ticket:
         """Predict now, learn when the label comes: :meth:`tell` takes the ticket.
 
         >>> import chacha
@@ -255,16 +294,10 @@ class ChaCha:
         """
         example = self._example(x)
         self._settle_groups(x)
-        self._begin(example)
-        raw = self.pool.predict(example)
-        incumbent = self.core.incumbent
-        ticket = Ticket(
-            self._tickets.next,
-            self.loss_function.served(raw[incumbent]),
-            incumbent,
-            example,
-            {c: (self._births[c], p) for c, p in raw.items()},
-        )
+        self._driver.begin(example)
+        forecast = self._driver.predict(example)
+        served = self.loss_function.served(forecast.served)
+        ticket = Ticket(self._tickets.next, served, example, forecast)
         self._tickets.add(ticket)
         return ticket
 
@@ -272,20 +305,25 @@ class ChaCha:
         """The label of an asked example, in any order; each ticket counts once."""
         waiting = self._tickets.find(ticket)
         example = self._labelled(waiting.example, y, weight)
-        return self._learn(example, self._tickets.take(waiting)).decisions
+        return self._driver.learn(example, self._tickets.take(waiting).forecast).decisions
 
     # ------------------------------------------------------------------ whole streams
 
     def run(
         self,
-        source: str | PathLike[str] | Source | Iterable[tuple[Mapping[Any, Any], Any]],
+        source: str | PathLike[str] | Source | Iterable[Row],
         *,
         limit: int | None = None,
         target: str | None = None,
         table: TableSpec | None = None,
-        on_bad: str | None = None,
+        on_bad: OnBad | None = None,
+        progress: bool = False,
     ) -> Summary:
         """Tune while passing over a whole source; the same decisions as one by one.
+
+        `source` is a path, `synth:NAME`, or an iterable of rows: (dict, label) pairs or lines
+        of VW text. `target` names a table's column; `table` says more about it. `progress`
+        prints the table of the command line to stderr.
 
         >>> import chacha
         >>> model = chacha.ChaCha.paper(pool=chacha.ReferencePool())
@@ -293,46 +331,45 @@ class ChaCha:
         20
         """
         if target is not None:
-            table = TableSpec(target=target)
-        for _ in self.steps(open_source(source, table), limit=limit, on_bad=on_bad):
-            pass
+            table = replace(table or TableSpec(), target=target)
+        opened = open_source(source, table, self._dicts)
+        shown = ProgressTable(self)
+        for step in self.steps(opened, limit=limit, on_bad=on_bad):
+            if progress:
+                for line in shown.see(step):
+                    print(line, file=sys.stderr)
         return self.summary()
 
     def steps(
-        self, source: Source, *, limit: int | None = None, on_bad: str | None = None
+        self, source: Source, *, limit: int | None = None, on_bad: OnBad | None = None
     ) -> Iterator[Step]:
         """As :meth:`run`, one step at a time; `limit` counts the examples of this pass."""
-        if on_bad not in (None, "error", "skip"):
-            raise ConfigError(f"on_bad must be 'error' or 'skip', got {on_bad!r}")
-        if source.endless and limit is None and source.name.startswith("synth:"):
+        if isinstance(source, SynthSource) and source.endless and limit is None:
             raise ConfigError(f"{source.name} never ends; give n= or a limit")
-        skip = source.endless if on_bad is None else on_bad == "skip"
+        if on_bad is None:
+            on_bad = OnBad.SKIP if source.endless else OnBad.ERROR
         before = self.examples, sum(self.skipped.values())
-        usable = good_examples(source, skip, self.skipped, self._labelled)
+        usable = good_examples(source, on_bad, self.skipped, self._labelled)
         for example in islice(usable, limit):
-            yield self._learn(example)
+            yield self._driver.learn(example)
         if (self.examples, sum(self.skipped.values())) == before and limit != 0:
             raise SourceError(f"{source.name}: no examples in it; there is nothing to learn from")
 
     # ------------------------------------------------------------------ inside
 
-    @property
-    def _seen(self) -> SeenWithLoss:
-        return SeenWithLoss(self.observed, self.loss_function)
-
-    def _example(self, x: Row) -> Example:
+    def _example(self, x: Features) -> Example:
         if isinstance(x, Example):
             return x
         if isinstance(x, str):
             return parse_line(x)
         if not isinstance(x, Mapping):
             raise ConfigError(f"x must be a dict or a line of VW text, got {type(x).__name__}")
-        return to_example(x, self._grouping or first_grouping(x))
+        return self._dicts.example(x)
 
-    def _settle_groups(self, x: Row) -> None:
+    def _settle_groups(self, x: Features) -> None:
         """The first flat dict that is learned or asked decides the groups."""
-        if self._grouping is None and isinstance(x, Mapping):
-            self._grouping = first_grouping(x)
+        if isinstance(x, Mapping):
+            self._dicts.settle(x)
 
     def _labelled(
         self, example: Example, y: float | None = None, weight: float | None = None
@@ -341,7 +378,7 @@ class ChaCha:
         from_text = y is None
         if y is None:
             if example.label is None:
-                raise BadExample("the example has no label; learning needs y, or a line with one")
+                raise BadExample("the example has no label; learning needs one", "no label")
             y = example.label
         else:
             y = finite(y, "label")
@@ -349,52 +386,3 @@ class ChaCha:
         if from_text and label == y and weight is None:
             return example
         return example.with_label(label, weight)
-
-    def _begin(self, example: Example) -> list[Decision]:
-        """Lines 2 and 5, once the first example shows which groups there are."""
-        if self._begun:
-            return []
-        self._begun = True
-        self.observed.observe(example)
-        return [*self._apply(self.core.begin(self._seen))]
-
-    def _learn(self, example: Example, ticket: Ticket | None = None) -> Step:
-        """Lines 5-17 of Algorithm 1 around the pool, for one labelled example."""
-        assert example.label is not None
-        core, y, weight = self.core, example.label, example.weight
-        decisions = self._begin(example)
-        self.observed.observe(example)
-        raw: Mapping[Config, float] = self.pool.learn(example)
-        served_by, prediction = core.incumbent, raw[core.incumbent]
-        if ticket is not None:  # charge what was predicted then, by the models that did
-            raw = {c: p for c, (birth, p) in ticket.raw.items() if self._births.get(c) == birth}
-            served_by, prediction = ticket.served_by, ticket.raw[ticket.served_by][1]
-        loss = self.loss_function.loss(prediction, y)
-        self._served.add(loss, weight)
-        for key, value in self.loss_function.metrics(prediction, y).items():
-            self._metrics[key] = self._metrics.get(key, 0.0) + weight * value
-        if self._baseline is not None:
-            alone = self._baseline.learn(example)[self.initial]
-            self._baseline_loss.add(self.loss_function.loss(alone, y), weight)
-        low, high = self.observed.low, self.observed.high
-        losses = {c: self.loss_function.proxy(p, y, low, high) for c, p in raw.items()}
-        if weight == 0:
-            losses = {}
-        decisions += self._apply(core.learn(losses, self._seen, weight))
-        served = self.loss_function.served(prediction)
-        return Step(example, served, served_by, loss, decisions)
-
-    def _apply(self, decisions: Sequence[Decision]) -> Sequence[Decision]:
-        """Do to the pool what was decided."""
-        for decision in decisions:
-            if isinstance(decision, Retired):
-                self.pool.stop(decision.config)
-                del self._births[decision.config]
-            elif isinstance(decision, WentLive):
-                self.pool.start(decision.config)
-                self._births[decision.config] = self._born
-                self._born += 1
-            self.promotions += isinstance(decision, Promoted)
-        self.decisions.extend(decisions)
-        self.decision_count += len(decisions)
-        return decisions

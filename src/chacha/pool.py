@@ -141,4 +141,4 @@ def refuse_idle(config: Config, live: Collection[Config]) -> None:
 def refuse_unlabelled(example: Example) -> None:
     """Learning needs a label."""
     if example.label is None:
-        raise BadExample("the example has no label; only labelled examples can be learned")
+        raise BadExample("the example has no label; learning needs one", "no label")

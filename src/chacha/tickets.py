@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from chacha.config import Config
+from chacha.driver import Forecast
 from chacha.errors import ConfigError, TicketError
 from chacha.example import Example
 
@@ -17,8 +17,6 @@ __all__ = ["Ticket", "Tickets"]
 class Ticket:
     """What :meth:`ChaCha.ask` gives: the prediction, and what is needed to charge it later.
 
-    `raw` holds what each live model predicted, with the number of its incarnation.
-
     >>> import chacha
     >>> chacha.ChaCha.paper(pool=chacha.ReferencePool()).ask({"a": 1.0}).prediction
     0.0
@@ -26,9 +24,13 @@ class Ticket:
 
     number: int
     prediction: float
-    served_by: Config
     example: Example = field(repr=False)
-    raw: Mapping[Config, tuple[int, float]] = field(repr=False)
+    forecast: Forecast = field(repr=False)
+
+    @property
+    def served_by(self) -> Config:
+        """The configuration whose model made the prediction."""
+        return self.forecast.served_by
 
 
 class Tickets:
@@ -36,7 +38,7 @@ class Tickets:
 
     >>> tickets = Tickets(most=2, life=100)
     >>> for number in range(3):
-    ...     tickets.add(Ticket(tickets.next, 0.0, Config(), None, {}))
+    ...     tickets.add(Ticket(tickets.next, 0.0, example=None, forecast=None))
     >>> len(tickets), tickets.expired
     (2, 1)
     >>> tickets.take(0)

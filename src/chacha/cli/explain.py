@@ -54,13 +54,15 @@ def read_decisions(path: str) -> tuple[dict[str, Any], list[Decision], dict[str,
     return about, decisions, end
 
 
-def sentence(decision: Decision, champion: Config) -> str:
+def sentence(decision: Decision, champion: Config, initial: Config) -> str:
     """One decision in words; configurations are told by how they differ from the champion.
 
-    >>> sentence(WentLive(0, Config(["ab"]), lease=75), Config())
+    >>> sentence(WentLive(0, Config(["ab"]), lease=75), Config(), Config())
     '+ab went live for 75 examples'
     """
     who = decision.config.since(champion)
+    if decision.config == initial:
+        who = "the initial configuration"
     match decision:
         case WentLive():
             return f"{who} went live for {decision.lease} examples"
@@ -94,7 +96,7 @@ def story(
 ) -> Iterator[str]:
     """The lines of the story: every champion's reign, and how it ended."""
     settings = about["settings"]
-    champion = Config.from_json(settings["initial"])
+    champion = initial = Config.from_json(settings["initial"])
     rules, b, seed = about["rules"], settings["budget"], settings["seed"]
     yield f"{about['source']}: rules {rules}, b = {b}, seed {seed}"
     yield f"{0:>9}  champion: {champion}"
@@ -105,7 +107,7 @@ def story(
             tried.add(decision.config)
         leases += isinstance(decision, LeaseDoubled)
         if everything or isinstance(decision, (Promoted, Eliminated)):
-            yield f"{decision.t:>9}  {sentence(decision, champion)}"
+            yield f"{decision.t:>9}  {sentence(decision, champion, initial)}"
         if isinstance(decision, Promoted):
             champion = decision.config
             yield f"{'':>9}  {len(tried)} challengers had been live, {leases} leases used up"

@@ -10,7 +10,7 @@ from chacha.errors import ConfigError
 from chacha.sources import Categories, Missing, TableSpec
 from chacha.space import Domain, Interactions, LogUniform, Uniform
 
-__all__ = ["OnBad", "Rules", "init_values", "table_spec", "tuned"]
+__all__ = ["Rules", "init_values", "table_spec", "tuned"]
 
 
 class Rules(Enum):
@@ -22,17 +22,6 @@ class Rules(Enum):
 
     PAPER = "paper"
     FLAML = "flaml"
-
-
-class OnBad(Enum):
-    """What to do with a row that cannot be used.
-
-    >>> OnBad("skip")
-    <OnBad.SKIP: 'skip'>
-    """
-
-    ERROR = "error"
-    SKIP = "skip"
 
 
 TUNABLE: dict[str, Interactions | Domain] = {

@@ -9,16 +9,16 @@ import time
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 import chacha
-from chacha.cli.names import OnBad, Rules, init_values, table_spec, tuned
+from chacha.cli.names import Rules, init_values, table_spec, tuned
 from chacha.cli.outputs import DecisionLog, JsonResult, open_predictions
-from chacha.cli.show import Progress, Spacing
+from chacha.cli.show import Screen
 from chacha.losses import loss_named
 from chacha.model import ChaCha
 from chacha.pools import open_pool
-from chacha.sources import Categories, Missing, open_source
+from chacha.progress import Spacing
+from chacha.sources import Categories, Missing, OnBad, open_source
 
 __all__ = ["run"]
 
@@ -95,7 +95,6 @@ def run(
     ] = None,
 ) -> None:
     """Tune while passing over a stream, and serve a prediction for every example."""
-    console = Console(stderr=True, soft_wrap=not sys.stderr.isatty())
     table = table_spec(target, namespaces, group or [], group_by, categories, missing)
     model = PRESETS[rules](
         budget=budget,
@@ -106,9 +105,9 @@ def run(
         seed=seed,
         baseline=baseline,
     )
-    progress = Progress(model, console, Spacing(spacing), quiet)
+    screen = Screen(model, Spacing(spacing), quiet)
     stream = open_source(source, table)
-    steps = model.steps(stream, limit=limit, on_bad=on_bad.value if on_bad else None)
+    steps = model.steps(stream, limit=limit, on_bad=on_bad)
     writer = open_predictions(predictions)
     final = JsonResult(json)
     about = {"source": stream.name, "version": chacha.__version__, "settings": model.settings}
@@ -116,11 +115,11 @@ def run(
     began, cpu = time.perf_counter(), cpu_seconds()
     interrupted = False
     try:
-        with progress:
+        with screen:
             for i, step in enumerate(steps):
                 writer.write(i, step)
                 log.write(step.decisions)
-                progress.see(step)
+                screen.see(step)
     except KeyboardInterrupt:
         interrupted = True
     finally:  # what was learned until an error or Ctrl-C is told all the same
@@ -128,12 +127,9 @@ def run(
         writer.close()
         log.close({key: result[key] for key in ("examples", "loss", "config", "promotions")})
         final.write(result)
-        if not quiet and model.examples:
-            progress.row()
-            told = f"{model.summary()}\n{progress.rate(model.examples)}"
-            console.print(told, highlight=False, markup=False, soft_wrap=True)
+        screen.finish()
     if interrupted:
-        console.print(f"interrupted after {model.examples} examples", highlight=False)
+        screen.tell(f"interrupted after {model.examples} examples")
         raise typer.Exit(1)
 
 

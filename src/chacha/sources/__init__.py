@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
 
 from chacha.errors import SourceError
-from chacha.sources.base import COMPRESSION, Bad, ByteReader, Source, good_examples, open_bytes
-from chacha.sources.dicts import DictSource
+from chacha.sources.base import (
+    COMPRESSION,
+    Bad,
+    ByteReader,
+    OnBad,
+    Source,
+    good_examples,
+    open_bytes,
+)
+from chacha.sources.dicts import DictReader
+from chacha.sources.rows import Row, Rows
 from chacha.sources.synth import SynthSource, open_synth
 from chacha.sources.table import Categories, CsvFile, Missing, TableSpec
-from chacha.sources.vw import VWFile, VWLines
+from chacha.sources.vw import VWFile
 
 __all__ = [
     "Bad",
     "Categories",
     "CsvFile",
-    "DictSource",
+    "DictReader",
     "Missing",
+    "OnBad",
+    "Row",
+    "Rows",
     "Source",
     "SynthSource",
     "TableSpec",
     "VWFile",
-    "VWLines",
     "good_examples",
     "open_source",
 ]
@@ -33,36 +43,37 @@ TABLES = (".csv", ".tsv")
 
 
 def open_source(
-    what: str | PathLike[str] | Source | Iterable[tuple[Mapping[Any, Any], Any]],
+    what: str | PathLike[str] | Source | Iterable[Row],
     table: TableSpec | None = None,
+    reader: DictReader | None = None,
 ) -> Source:
-    """The source that `what` means: a path, `-`, `synth:NAME`, or an iterable of (x, y).
+    """The source that `what` means: a path, `-`, `synth:NAME`, or an iterable of rows.
+
+    A row is a pair (dict, label), a line of VW text, or an example.
 
     The ending of a file tells its format; without a known one the first line does.
 
     >>> open_source("synth:fried,n=3").name
     'synth:fried,n=3,seed=0'
     >>> open_source([({"x": 1.0}, 2.0)]).name
-    'dicts'
+    'rows'
     """
     if not isinstance(what, (str, PathLike)):
-        if hasattr(what, "endless") and hasattr(what, "name"):
-            return what  # type: ignore[return-value]
-        return DictSource(what)
+        return what if isinstance(what, Source) else Rows(what, reader=reader)
     path = fspath(what)
     if path.startswith("synth:"):
         return open_synth(path.removeprefix("synth:"))
     suffixes = [s for s in Path(path).suffixes if s not in COMPRESSION]
-    reader = ByteReader(open_bytes(path), path)
+    file = ByteReader(open_bytes(path), path)
     if suffixes and suffixes[-1] in TABLES:
-        return CsvFile(path, table, reader)
+        return CsvFile(path, table, file)
     if suffixes and suffixes[-1] == ".vw":
-        return VWFile(path, reader)
-    first = reader.peek_line()
+        return VWFile(path, file)
+    first = file.peek_line()
     if not first or b"|" in first:
-        return VWFile(path, reader)
+        return VWFile(path, file)
     if any(mark in first for mark in (b",", b"\t", b";")):
-        return CsvFile(path, table, reader)
+        return CsvFile(path, table, file)
     raise SourceError(
         f"{path}: neither VW text (no '|' in line 1) nor a table (no ',' or tab); "
         "known endings are .vw, .csv and .tsv, each also with .gz, .zst, .bz2 or .lz4"

@@ -5,15 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any, Protocol, runtime_checkable
 
 import pyarrow as pa
 
 from chacha.errors import BadExample, SourceError
 from chacha.example import Example
 
-__all__ = ["Bad", "Source", "byte_lines", "good_examples", "open_bytes"]
+__all__ = ["Bad", "OnBad", "Source", "byte_lines", "good_examples", "open_bytes"]
 
 BLOCK = 1 << 18
 READ = 1 << 16  # what a cut-off file may cost at most
@@ -40,6 +41,20 @@ class Bad:
         return f"{self.place}: {self.message}"
 
 
+class OnBad(Enum):
+    """What to do with a row that cannot be used.
+
+    >>> OnBad("skip")
+    <OnBad.SKIP: 'skip'>
+    """
+
+    ERROR = "error"
+    """Stop, with the place and the remedy."""
+    SKIP = "skip"
+    """Leave it out and count it."""
+
+
+@runtime_checkable
 class Source(Protocol):
     """A stream of labelled examples, and of the rows that could not become one.
 
@@ -63,18 +78,18 @@ class Source(Protocol):
 
 def good_examples(
     source: Source,
-    skip: bool,
+    on_bad: OnBad,
     skipped: dict[str, int],
     prepare: Callable[[Example], Example] = lambda example: example,
 ) -> Iterator[Example]:
-    """The usable examples. A bad one is an error, or with `skip` counted in `skipped`.
+    """The usable examples. A bad one is an error, or counted in `skipped`.
 
     `prepare` may refuse an example too, with :class:`~chacha.errors.BadExample`.
 
-    >>> from chacha.sources.vw import VWLines
+    >>> from chacha.sources.rows import Rows
     >>> skipped = {}
-    >>> source = VWLines([b"1 |a x", b"", b"nan |a x", b"2 |a x"], "lines")
-    >>> [example.label for example in good_examples(source, True, skipped)], skipped
+    >>> source = Rows(["1 |a x", "", "nan |a x", "2 |a x"])
+    >>> [example.label for example in good_examples(source, OnBad.SKIP, skipped)], skipped
     ([1.0, 2.0], {'empty line': 1, 'label not finite': 1})
     """
     for row in source:
@@ -82,11 +97,11 @@ def good_examples(
             try:
                 good = prepare(row)
             except BadExample as error:
-                row = Bad(row.place or source.name, "label refused", str(error))
+                row = Bad(row.place or source.name, error.reason, str(error))
             else:
                 yield good
                 continue
-        if skip or row.harmless:
+        if on_bad is OnBad.SKIP or row.harmless:
             skipped[row.reason] = skipped.get(row.reason, 0) + 1
         else:
             raise BadExample(f"{row} (--on-bad skip leaves such rows out and counts them)")

@@ -1,18 +1,17 @@
-"""Dicts: how a Python mapping becomes an example, and iterators of them."""
+"""Dicts: how a Python mapping becomes an example."""
 
 from __future__ import annotations
 
 import math
 import string
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from chacha.errors import BadExample
 from chacha.example import DEFAULT_GROUP, Example, make_example
-from chacha.sources.base import Bad
 from chacha.vwtext import escape, murmur
 
-__all__ = ["DictSource", "Grouping", "feature", "is_grouped", "sequential_groups"]
+__all__ = ["DictReader", "Grouping", "feature", "is_grouped", "sequential_groups"]
 
 MOST_GROUPS = 10
 Groups = dict[str, list[tuple[str, float]]]
@@ -51,10 +50,12 @@ def feature(name: str, value: Any) -> tuple[str, float] | None:
         number = float(value)
     except (TypeError, ValueError) as error:
         raise BadExample(
-            f"feature {name!r} is {value!r}; a value is a number, a word, a bool or None"
+            f"feature {name!r} is {value!r:.60}; a value is a number, a word, a bool or None",
+            "not a value",
         ) from error
     if not math.isfinite(number):
-        raise BadExample(f"feature {name!r} is {value!r}; values must be finite (None: missing)")
+        message = f"feature {name!r} is {value!r}; values must be finite (None: missing)"
+        raise BadExample(message, "value not finite")
     return escape(name), number
 
 
@@ -118,61 +119,28 @@ def grouped_features(x: Mapping[Any, Any]) -> Groups:
     return groups
 
 
-class DictSource:
-    """An iterator of (x, y) pairs, x a dict: flat, or groups of features by name.
+class DictReader:
+    """Turns dicts into examples; the first flat one that was good decides the groups.
 
-    >>> source = DictSource([({"age": 3, "hour": 5}, 1.0), ({"age": None}, 2.0)])
-    >>> [example.line for example in source]
-    ['1.0 |age age:3.0 |hour hour:5.0', '2.0 |']
+    >>> reader = DictReader()
+    >>> reader.example({"age": 3, "hour": 5}).line
+    '|age age:3.0 |hour hour:5.0'
+    >>> reader.settle({"age": 3, "hour": 5})
+    >>> reader.example({"age": 4, "late": 1}).line
+    '|age age:4.0 late'
     """
 
-    def __init__(self, pairs: Iterable[tuple[Mapping[Any, Any], Any]], name: str = "dicts") -> None:
-        self.name = name
-        self.endless = iter(pairs) is pairs  # an iterator may be; a list is not
-        self._pairs = pairs
-        self._grouping: Grouping | None = None
+    def __init__(self) -> None:
+        self.grouping: Grouping | None = None
 
-    def __iter__(self) -> Iterator[Example | Bad]:
-        for number, pair in enumerate(self._pairs, start=1):
-            place = f"{self.name}: row {number}"
-            try:
-                x, y = pair
-                if not isinstance(x, Mapping):
-                    raise TypeError
-            except (TypeError, ValueError):
-                yield Bad(place, "not a pair", f"a row is a pair (dict, label), got {pair!r:.60}")
-                continue
-            if y is None:
-                yield Bad(place, "no label", "the row has no label; learning needs one")
-                continue
-            try:
-                grouping = self._grouping or first_grouping(x)
-                example = to_example(x, grouping, place).with_label(y)
-            except BadExample as error:
-                reason = "label not finite" if "the label" in str(error) else "value not finite"
-                yield Bad(place, reason, str(error))
-            else:
-                self._grouping = grouping  # the first good row decides
-                yield example
+    def example(self, x: Mapping[Any, Any], place: str = "") -> Example:
+        """The example of a dict, flat or of groups. A pure read."""
+        if is_grouped(x):
+            return make_example(grouped_features(x), place=place)
+        grouping = self.grouping or Grouping(x)
+        return make_example(grouping.features(x), place=place)
 
-
-def first_grouping(x: Mapping[Any, Any]) -> Grouping | None:
-    """The grouping that a first dict decides; None if it has nothing to decide.
-
-    >>> first_grouping({"a": {"x": 1}}) is None, first_grouping({"age": 3}).group_of("age")
-    (True, 'age')
-    """
-    return None if not x or is_grouped(x) else Grouping(x)
-
-
-def to_example(x: Mapping[Any, Any], grouping: Grouping | None, place: str = "") -> Example:
-    """The example of a dict, flat or grouped.
-
-    >>> to_example({"a": {"x": 1}}, None).line
-    '|a x'
-    """
-    if is_grouped(x):
-        groups = grouped_features(x)
-    else:
-        groups = grouping.features(x) if grouping is not None else {}
-    return make_example(groups, place=place)
+    def settle(self, x: Mapping[Any, Any]) -> None:
+        """`x` was good: if it is the first flat one, its names decide the groups."""
+        if self.grouping is None and x and not is_grouped(x):
+            self.grouping = Grouping(x)

@@ -1,0 +1,154 @@
+"""The algorithm around a pool: what it decides is done, what the models predict is charged."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from chacha.champion import ChampionChallengers
+from chacha.config import Config
+from chacha.decisions import Decision, Promoted, Retired, WentLive
+from chacha.errors import PoolError
+from chacha.evidence import Standing
+from chacha.example import Example
+from chacha.losses import Loss
+from chacha.observed import Observed, SeenWithLoss
+from chacha.pool import LivePool
+from chacha.summary import Step
+
+__all__ = ["Driver", "Forecast"]
+
+
+class Forecast(NamedTuple):
+    """What every live model predicts, and which one serves.
+
+    `births` numbers the incarnations: a configuration that is retired and goes live again
+    is another model, and is not charged for the forecast of the one before.
+    """
+
+    raw: Mapping[Config, float]
+    births: Mapping[Config, int]
+    served_by: Config
+
+    @property
+    def served(self) -> float:
+        """The served prediction, on the learner's own scale."""
+        return self.raw[self.served_by]
+
+
+class Driver:
+    """Lines 4-9 of Algorithm 1 around the core, for one labelled example at a time.
+
+    >>> from chacha import Config, ReferencePool, SampleComplexity, parse_line
+    >>> from chacha.losses import Squared
+    >>> core = ChampionChallengers(
+    ...     Config(), budget=2, oracle=lambda c, groups: [], evidence=SampleComplexity()
+    ... )
+    >>> driver = Driver(core, ReferencePool(), Squared(), bits=18, baseline=False)
+    >>> driver.learn(parse_line("2 |a x")).loss
+    4.0
+    """
+
+    def __init__(
+        self,
+        core: ChampionChallengers,
+        pool: LivePool,
+        loss: Loss,
+        *,
+        bits: int,
+        baseline: bool,
+        keep_decisions: int = 1000,
+    ) -> None:
+        self.core, self.pool, self.loss = core, pool, loss
+        self.initial = core.champion
+        self.observed = Observed(bits)
+        self.seen = SeenWithLoss(self.observed, loss)
+        self.served = Standing()
+        self.metrics: dict[str, float] = {}
+        self.alone = Standing()  # the initial configuration by itself
+        self.decisions: deque[Decision] = deque(maxlen=keep_decisions)
+        self.decision_count = self.promotions = 0
+        self._births: dict[Config, int] = {self.initial: 0}
+        self._born = 1
+        self._begun = False
+        self.pool.start(self.initial)
+        self._baseline: LivePool | None = None
+        if baseline:
+            self._baseline = pool.fresh()
+            self._baseline.start(self.initial)
+
+    def begin(self, example: Example) -> list[Decision]:
+        """Lines 2 and 5, once a first example shows which groups there are."""
+        if self._begun:
+            return []
+        self._begun = True
+        self.observed.observe(example)
+        return self._do(self.core.begin(self.seen))
+
+    def predict(self, example: Example) -> Forecast:
+        """Line 6: every live model predicts, the incumbent serves. A pure read."""
+        raw = self.pool.predict(example)
+        return Forecast(raw, dict(self._births), self.core.incumbent)
+
+    def learn(self, example: Example, forecast: Forecast | None = None) -> Step:
+        """Lines 7-17, then 5: charge what was predicted, learn, decide.
+
+        Without a forecast the models are charged what they predict now, before learning;
+        with one, what they predicted then, if they still are the same models.
+        """
+        assert example.label is not None, "only labelled examples are learned"
+        y, weight = example.label, example.weight
+        decisions = self.begin(example)
+        self.observed.observe(example)
+        now = self.pool.learn(example)
+        if forecast is None:
+            forecast = Forecast(now, self._births, self.core.incumbent)
+        loss = self._charge(forecast.served, y, weight)
+        if self._baseline is not None:
+            raw = self._baseline.learn(example)[self.initial]
+            self.alone.add(self.loss.loss(raw, y), weight)
+        losses: dict[Config, float] = {}
+        if weight > 0:
+            low, high = self.observed.low, self.observed.high
+            for c, raw in forecast.raw.items():
+                if forecast.births[c] == self._births.get(c):
+                    losses[c] = self.loss.proxy(raw, y, low, high)
+        decisions += self._do(self.core.learn(losses, self.seen, weight))
+        served = self.loss.served(forecast.served)
+        return Step(example, served, forecast.served_by, loss, decisions)
+
+    def _charge(self, served: float, y: float, weight: float) -> float:
+        """The loss of the served prediction, unclipped; kept in the means."""
+        loss = self.loss.loss(served, y)
+        self.served.add(loss, weight)
+        for key, value in self.loss.metrics(served, y).items():
+            self.metrics[key] = self.metrics.get(key, 0.0) + weight * value
+        return loss
+
+    def _do(self, decisions: Sequence[Decision]) -> list[Decision]:
+        """Do to the pool what was decided.
+
+        A challenger that the learner refuses is withdrawn, so that all stays consistent,
+        and the refusal is raised: what may be tuned is wrong.
+        """
+        refusals: list[PoolError] = []
+        for decision in decisions:
+            if isinstance(decision, Retired) and decision.config in self._births:
+                self.pool.stop(decision.config)
+                del self._births[decision.config]
+            elif isinstance(decision, WentLive):
+                try:
+                    self.pool.start(decision.config)
+                except PoolError as error:
+                    self.core.withdraw(decision.config)
+                    refusals.append(error)
+                else:
+                    self._births[decision.config] = self._born
+                    self._born += 1
+            self.promotions += isinstance(decision, Promoted)
+        self.decisions.extend(decisions)
+        self.decision_count += len(decisions)
+        if refusals:
+            raise refusals[0]
+        return list(decisions)

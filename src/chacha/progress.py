@@ -1,0 +1,121 @@
+"""The table of a run, in lines of text: when a row is due and what it says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from chacha.config import Config
+from chacha.errors import ConfigError
+from chacha.summary import Step
+
+__all__ = ["ProgressTable", "Spacing"]
+
+
+class Spacing:
+    """When to print a row: VW's -P. Whole numbers add, numbers with a point multiply.
+
+    >>> spacing = Spacing("2.0")
+    >>> [n for n in range(1, 20) if spacing.due(n)]
+    [1, 2, 4, 8, 16]
+    >>> spacing = Spacing("5")
+    >>> [n for n in range(1, 12) if spacing.due(n)]
+    [5, 10]
+    """
+
+    def __init__(self, text: str = "2.0") -> None:
+        try:
+            self._step = float(text)
+        except ValueError:
+            self._step = math.nan
+        self._multiply = "." in text
+        if not math.inf > self._step > (1.0 if self._multiply else 0.0):
+            raise ConfigError(f"-P takes a whole number, or a factor above 1.0; got {text!r}")
+        self._next = 1.0 if self._multiply else self._step
+
+    def due(self, n: int) -> bool:
+        """Whether example `n` gets a row."""
+        if n < self._next:
+            return False
+        while n >= self._next:
+            self._next = self._next * self._step if self._multiply else self._next + self._step
+        return True
+
+
+class Running(Protocol):
+    """What the table shows of a model."""
+
+    @property
+    def examples(self) -> int:
+        """How many were learned."""
+
+    @property
+    def loss(self) -> float | None:
+        """The mean loss so far."""
+
+    @property
+    def initial(self) -> Config:
+        """c_init."""
+
+    @property
+    def champion(self) -> Config:
+        """C."""
+
+    @property
+    def challengers(self) -> Sequence[Config]:
+        """B: the live ones."""
+
+
+class ProgressTable:
+    """Takes the steps of a run, gives the lines to print.
+
+    >>> import chacha
+    >>> model = chacha.ChaCha.paper(pool=chacha.ReferencePool())
+    >>> table = ProgressTable(model)
+    >>> for step in model.steps(chacha.open_source("synth:interactions"), limit=2):
+    ...     for line in table.see(step):
+    ...         print(line)
+     examples        loss       since  champion              live
+            1    0.175645    0.175645  (initial)             +ac  +ce  +bd  +be
+            2     1.61898     3.06232  (initial)             +ac  +ce  +bd  +be
+    """
+
+    HEAD = f"{'examples':>9}  {'loss':>10}  {'since':>10}  {'champion':<20}  live"
+
+    def __init__(self, model: Running, spacing: Spacing | None = None) -> None:
+        self.model = model
+        self.spacing = spacing or Spacing()
+        self._printed = -1
+        self._loss = self._weight = 0.0
+
+    def see(self, step: Step) -> Iterator[str]:
+        """Take in one step; the lines that are due after it."""
+        self._loss += step.example.weight * step.loss
+        self._weight += step.example.weight
+        if self._printed < 0:
+            self._printed = 0
+            yield self.HEAD
+        if self.spacing.due(self.model.examples):
+            yield from self.row()
+
+    def row(self) -> Iterator[str]:
+        """Where the run stands now, at most once for each example."""
+        n = self.model.examples
+        if n == self._printed:
+            return
+        self._printed = n
+        live = [_short(c, self.model.champion) for c in self.model.challengers]
+        since = self._loss / self._weight if self._weight else 0.0
+        self._loss = self._weight = 0.0
+        numbers = f"{n:>9}  {self.model.loss or 0.0:>10.6g}  {since:>10.6g}"
+        yield f"{numbers}  {self.champion():<20}  {'  '.join(live)}"
+
+    def champion(self) -> str:
+        """What the champion adds to the initial configuration."""
+        same = self.model.champion == self.model.initial
+        return "(initial)" if same else _short(self.model.champion, self.model.initial)
+
+
+def _short(config: Config, other: Config) -> str:
+    return config.since(other).replace(" ", "")
