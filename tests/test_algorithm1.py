@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from chacha import Eliminated, Promoted, SampleComplexity
+from chacha import Bound, ConfigError, Eliminated, Promoted, SampleComplexity, Standing
 from tests.scripted import FixedEpsilon, ScriptedOracle, World, conf, core, feed, name_of, told
 
 
@@ -58,6 +60,34 @@ def test_line_6_a_tie_goes_to_the_champion() -> None:
     cc.begin(World())
     feed(cc, World(), {"init": 0.5, "x": 0.5, "y": 0.5})
     assert cc.incumbent == conf("init")
+
+
+def test_line_6_an_eliminated_model_serves_while_it_is_live() -> None:
+    """B + C is what may serve, whether in S or not: a known case (docs/algorithm.md)."""
+    cc = core(ScriptedOracle({"init": ["x", "y"]}))
+    cc.begin(World())
+    feed(cc, World(), {"init": 0.5, "x": 0.8, "y": 0.5})
+    assert conf("x") not in cc.S
+    for _ in range(30):
+        feed(cc, World(), {"init": 0.5, "x": 0.0, "y": 0.5})
+    assert cc.incumbent == conf("x")
+
+
+def test_line_6_looks_at_the_bounds_after_line_17() -> None:
+    """|S| grew with the promotion, so ε did, and another model serves."""
+
+    class Crowded(FixedEpsilon):
+        def bound(self, standing: Standing, d: float, challengers: int, loss_range: float) -> Bound:
+            return Bound(standing.mean, 0.01 * challengers * d if standing.n else float("inf"))
+
+    oracle = ScriptedOracle({"init": ["x"], "x": [f"x{i}" for i in range(50)]})
+    cc = core(oracle, budget=3, evidence=Crowded())
+    world = World(sizes=lambda c: float(c == conf("x")))
+    cc.begin(world)
+    decisions = feed(cc, world, {"init": 0.5, "x": 0.1})
+    assert told(decisions)[0] == ("Promoted", "x")
+    assert len(cc.S) == 51
+    assert cc.incumbent == conf("init"), "0.1 + 0.51 > 0.5"
 
 
 def test_lines_8_and_9_charge_every_live_model_once() -> None:
@@ -204,3 +234,12 @@ def test_a_constant_target_never_promotes() -> None:
     for _ in range(100):
         decisions = feed(cc, world, {"init": 0.0, "x": 0.0, "y": 0.0})
         assert not [d for d in decisions if isinstance(d, (Promoted, Eliminated))]
+
+
+@pytest.mark.parametrize("garbage", [None, 7, ["ab"], [conf("x"), None]])
+def test_an_oracle_that_returns_garbage_is_named_and_nothing_changes(garbage: Any) -> None:
+    cc = core(lambda champion, groups: garbage)
+    with pytest.raises(ConfigError, match="the oracle must"):
+        cc.begin(World())
+    assert not cc.S
+    assert cc.proposed == {conf("init")}

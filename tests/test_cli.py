@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import signal
 import subprocess
@@ -161,13 +162,20 @@ def test_tables_and_their_flags(tmp_path: Path) -> None:
         (["run", "synth:fried,n=9", "--pool", "luck"], "choose from vw"),
         (["run", "synth:fried,n=9", "--rules", "luck"], "luck"),
         (["run", "synth:fried,n=9", "--init", "l2"], "KEY=VALUE"),
+        (["run", "synth:fried,n=9", "--init", "nonsense=1"], "VW has no option --nonsense"),
+        (["run", "synth:fried,n=9", "--init", "active=on"], "not for chacha"),
+        (["run", "synth:fried,n=9", "--init", "link=logistic"], "goes with the loss"),
+        (["run", "synth:fried,n=9,seed=-1"], "options are|seed"),
         (["run", "synth:fried,n=9", "-P", "0.5"], "-P takes"),
+        (["run", "synth:fried,n=9", "-P", "1e-9"], "-P takes"),
+        (["run", "synth:fried,n=9", "--json", "-", "--predictions", "-"], "writes there too"),
+        (["run", "synth:fried,n=9", "--json", "x", "--save-decisions", "./x"], "writes there too"),
         (["run", "synth:fried,n=9", "--predictions", "p.doc"], "choose .jsonl"),
         (["run", "synth:fried,n=9", "--group", "g"], "NAME=COLUMN"),
     ],
 )
 def test_a_wrong_command_line_exits_with_2(words: list[str], message: str) -> None:
-    assert message in cli(*words, rc=2).stderr
+    assert re.search(message, cli(*words, rc=2).stderr)
 
 
 @pytest.mark.parametrize(
@@ -176,7 +184,6 @@ def test_a_wrong_command_line_exits_with_2(words: list[str], message: str) -> No
         (["run", "nowhere.vw"], "nowhere.vw: no such file"),
         (["run", "."], "is a directory"),
         (["run", "synth:fried,n=9", "--json", "no/where.json"], "No such file"),
-        (["run", "synth:fried,n=9", "--init", "nonsense=1"], "VW has no option --nonsense"),
         (["explain", "nowhere.jsonl"], "no such file"),
     ],
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -41,28 +40,64 @@ def test_first_step_is_a_tenth_and_the_second_is_its_mirror() -> None:
     assert search.propose() != ahead, "then comes a new direction"
 
 
-def test_the_step_shrinks_in_vain_and_grows_back_with_success() -> None:
+def test_the_step_shrinks_after_2_to_the_d_proposals_in_vain() -> None:
     search = Flow2({"x": Uniform(0, 1)}, {"x": 0.5}, seed=0)
-    first = search.s
     steps = []
-    for _ in range(8):
-        proposal = search.propose()
+    for _ in range(6):
         steps.append(search.s)
-    assert steps[0] == steps[1] == first
-    assert steps[-1] < first
-    assert all(b <= a for a, b in pairwise(steps))
-    before = search.s
-    search.incumbent(proposal)
-    assert search.x == proposal
-    assert search.s > before
+        search.propose()
+    first, second = 0.1 * math.sqrt(1 / 3), 0.1 * math.sqrt(1 / 3) * math.sqrt(3 / 5)
+    assert steps == pytest.approx([0.1, 0.1, first, first, second, second])
+    cube = Flow2({k: Uniform(0, 1) for k in "abc"}, dict.fromkeys("abc", 0.5), seed=0)
+    for _ in range(7):
+        cube.propose()
+        assert cube.s == pytest.approx(0.1 * math.sqrt(3))
+    cube.propose()
+    assert cube.s == pytest.approx(0.1 * math.sqrt(3) * math.sqrt(1 / 9))
+
+
+def test_a_success_takes_its_step_and_undoes_one_reduction() -> None:
+    search = Flow2({"x": Uniform(0, 1)}, {"x": 0.5}, seed=0)
+    search.propose()
+    winner = search.propose()
+    assert search.s == pytest.approx(0.1 * math.sqrt(1 / 3))
+    search.incumbent(winner)
+    assert search.x == winner
+    assert search.s == pytest.approx(0.1 * math.sqrt(3))
+    assert search.in_vain == 0
 
 
 def test_an_interaction_move_keeps_point_and_step() -> None:
+    """The champion changed elsewhere: what was proposed is not in vain, it still may win."""
     search = Flow2({"x": Uniform(0, 1)}, {"x": 0.5}, seed=0)
+    for _ in range(5):
+        search.propose()
+        assert search.s == pytest.approx(0.1)
+        search.incumbent({"x": 0.5})
+        assert (search.x, search.s) == ({"x": 0.5}, pytest.approx(0.1))
+
+
+def test_at_the_border_the_step_does_not_grow() -> None:
+    """One of the two points is the incumbent itself; only a plateau both ways widens."""
+    search = Flow2(RATE, {"learning_rate": 1.0}, seed=0)
+    for _ in range(12):
+        assert search.propose() != {"learning_rate": 1.0}
+        assert search.s <= 0.1
+
+
+def test_below_its_floor_the_search_starts_again_with_a_wider_step() -> None:
+    search = Flow2({"n": Integer(1, 11)}, {"n": 6}, seed=0)
+    assert search.s == pytest.approx(0.1)
     search.propose()
-    s = search.s
-    search.incumbent({"x": 0.5})
-    assert (search.x, search.s) == ({"x": 0.5}, s)
+    search.propose()
+    assert search.restarts == 1
+    assert search.s == pytest.approx(0.2)
+    assert search.x == {"n": 6}
+
+
+def test_the_floor_of_coarse_integers_sets_the_first_step() -> None:
+    assert Flow2({"n": Integer(1, 3)}, {"n": 2}, seed=0).s == 1.0
+    assert Flow2({"n": Integer(1, 6)}, {"n": 2}, seed=0).s == pytest.approx(0.4)
 
 
 def test_words_move_to_other_words_and_switches_switch() -> None:
@@ -125,7 +160,8 @@ def test_one_numeric_state_goes_from_champion_to_champion() -> None:
     assert state is not None
     assert state.x == {"learning_rate": winner.values["learning_rate"]}
     given = [c for c in first + second if not c.interactions]
-    assert len(set(given)) == len(given), "a point at the border is not proposed twice"
+    assert len(set(given)) == len(given) == 4, "a point is not proposed twice, another is drawn"
+    assert Config(values={"learning_rate": 0.5}) not in given, "nor is a former champion"
 
 
 def test_products_of_products_by_set_union_up_to_the_highest_order() -> None:

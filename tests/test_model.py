@@ -378,7 +378,7 @@ def test_importance_weights_count_in_learner_and_loss() -> None:
     twice, double = model(budget=1), model(budget=1)
     for row in examples(50):
         twice.learn_one(row.body, row.label, weight=2.0)
-        double.learn_one(f"{row.label!r} 2 {row.body}")
+        double.learn_one(f"{row.with_label(row.label or 0.0).head} 2 {row.body}")
     assert twice.loss == double.loss
     m = model(budget=1)
     first = m.predict_one("|a x")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from random import Random
 
 import pytest
@@ -26,8 +27,18 @@ from tests.scripted import FixedEpsilon, World
 GROUPS = "abcde"
 
 
+def nobody(cc: ChampionChallengers, decisions: list[Decision]) -> None:
+    """Watches nothing."""
+
+
 def replay(
-    budget: int, seed: int, epsilon: float, noise: float, T: int, effects: dict[str, float]
+    budget: int,
+    seed: int,
+    epsilon: float,
+    noise: float,
+    T: int,
+    effects: dict[str, float],
+    watch: Callable[[ChampionChallengers, list[Decision]], None] = nobody,
 ) -> tuple[ChampionChallengers, list[Decision]]:
     """A run of the paper's oracle on losses made of effects of products, plus noise."""
     rng = Random(seed)
@@ -40,6 +51,7 @@ def replay(
     )
     world = World(groups=GROUPS, raw_features=1)
     decisions = list(cc.begin(world))
+    watch(cc, decisions)
     check_invariants(cc, budget)
     for _ in range(T):
         shock = rng.uniform(-noise, noise)
@@ -47,7 +59,9 @@ def replay(
             c: 1.0 + shock - sum(effects.get("".join(p), 0.0) for p in c.interactions)
             for c in (cc.champion, *cc.B)
         }
-        decisions += cc.learn(losses, world)
+        made = cc.learn(losses, world)
+        decisions += made
+        watch(cc, made)
         check_invariants(cc, budget)
     return cc, decisions
 
@@ -128,14 +142,19 @@ def test_same_seed_same_decisions(
 def test_no_configuration_is_proposed_twice(
     budget: int, seed: int, epsilon: float, noise: float, T: int, effects: dict[str, float]
 ) -> None:
-    """An eliminated configuration never comes back; the champion comes back as a challenger."""
-    _, decisions = replay(budget, seed, epsilon, noise, T, effects)
-    out: set[Config] = set()
-    for d in decisions:
-        if isinstance(d, Eliminated):
-            out.add(d.config)
-        elif isinstance(d, (WentLive, Promoted)):
-            assert d.config not in out
+    """Nothing enters S twice; only a dethroned champion joins it from elsewhere."""
+    entered: list[Config] = []
+    before: set[Config] = set()
+
+    def watch(cc: ChampionChallengers, decisions: list[Decision]) -> None:
+        dethroned = {d.dethroned for d in decisions if isinstance(d, Promoted)}
+        entered.extend(c for c in cc.S if c not in before and c not in dethroned)
+        before.clear()
+        before.update(cc.S)
+
+    replay(budget, seed, epsilon, noise, T, effects, watch)
+    assert len(entered) == len(set(entered))
+    assert Config() not in entered
 
 
 @pytest.mark.parametrize("b", [5, 6, 8])

@@ -158,7 +158,7 @@ def test_dicts_flat_and_grouped() -> None:
     pairs: list[Any] = [({"b": 2, "a": "x y"}, 1), ({"a": None, "b": True}, 2.5)]
     assert [row.line for row in good(open_source(pairs))] == [
         "1.0 |a a=x%20y |b b:2.0",
-        "2.5 |b b",
+        "2.5 |a |b b",
     ]
     grouped = [({"user": {"age": 3}, "item": {"id": "i 1"}}, 0)]
     assert [row.line for row in good(open_source(grouped))] == ["0.0 |item id=i%201 |user age:3.0"]

@@ -6,6 +6,7 @@ ICML 2021). Start with :class:`ChaCha`.
 
 from __future__ import annotations
 
+from chacha import checks
 from chacha.champion import ChampionChallengers
 from chacha.config import Config
 from chacha.decisions import (
@@ -27,7 +28,7 @@ from chacha.errors import (
     SourceError,
     TicketError,
 )
-from chacha.evidence import Bound, SampleComplexity, Standing, better_than, worse_than
+from chacha.evidence import Bound, Evidence, SampleComplexity, Standing, better_than, worse_than
 from chacha.example import Example, Feature, make_example, parse_line
 from chacha.flow2 import Flow2
 from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
@@ -38,7 +39,7 @@ from chacha.pool import Learner, LivePool, SequentialPool
 from chacha.pools import open_pool
 from chacha.pools.reference import ReferenceLearner, ReferencePool
 from chacha.scheduler import Scheduler
-from chacha.sources import Categories, Missing, OnBad, Rows, Source, TableSpec, open_source
+from chacha.sources import Bad, Categories, Missing, OnBad, Rows, Source, TableSpec, open_source
 from chacha.space import Choice, Integer, Interactions, LogUniform, Space, Uniform
 from chacha.summary import LiveModel, Step, Summary
 from chacha.tickets import Ticket
@@ -46,6 +47,7 @@ from chacha.tickets import Ticket
 __version__ = "0.1.0"
 
 __all__ = [
+    "Bad",
     "BadExample",
     "Bound",
     "Categories",
@@ -60,6 +62,7 @@ __all__ = [
     "Decision",
     "DefaultOracle",
     "Eliminated",
+    "Evidence",
     "Example",
     "Feature",
     "Flow2",
@@ -101,6 +104,7 @@ __all__ = [
     "Uniform",
     "WentLive",
     "better_than",
+    "checks",
     "decision_from_json",
     "make_example",
     "open_pool",

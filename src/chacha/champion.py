@@ -12,6 +12,7 @@ from typing import Protocol
 
 from chacha.config import Config
 from chacha.decisions import Decision, Eliminated, Promoted, Retired, WentLive
+from chacha.errors import ConfigError
 from chacha.evidence import Bound, Evidence, Standing, better_than, worse_than
 from chacha.oracle import ConfigOracle
 from chacha.scheduler import Scheduler
@@ -100,7 +101,7 @@ class ChampionChallengers:
         bounds = self._bounds(seen)
         old = self.champion  # 10
         for c in tuple(self.B):  # 11: without a model there is no bound, so only live ones
-            if c not in self.S or not self._tested(c):
+            if c not in self.S or self.standing[c].n < self.evidence.burn_in:
                 continue
             if better_than(bounds[c], bounds[self.champion]):  # 12
                 decisions.append(self._promote(c, bounds))  # 13
@@ -118,13 +119,15 @@ class ChampionChallengers:
     def _bounds(self, seen: Seen) -> dict[Config, Bound]:
         return {c: self.bound(c, seen) for c in (self.champion, *self.B)}
 
-    def _tested(self, c: Config) -> bool:
-        burn_in = self.evidence.burn_in
-        return min(self.standing[c].n, self.standing[self.champion].n) >= burn_in
-
     def _expand(self, seen: Seen) -> None:
         """S ← S + ConfigOracle(C), never one proposed before."""
-        proposals: Iterable[Config] = self.oracle(self.champion, seen.groups)
+        proposals = self.oracle(self.champion, seen.groups)
+        if not isinstance(proposals, Iterable):
+            raise ConfigError(f"the oracle must return configurations, got {proposals!r:.60}")
+        proposals = list(proposals)
+        for c in proposals:
+            if not isinstance(c, Config):
+                raise ConfigError(f"the oracle must propose configurations, got {c!r:.60}")
         for c in proposals:
             if c not in self.proposed:
                 self.proposed.add(c)

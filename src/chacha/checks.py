@@ -108,7 +108,7 @@ def check_predict_is_pure(make: MakePool) -> None:
 def check_learn_returns_the_prediction_before(make: MakePool) -> None:
     """`learn` returns what `predict` would have returned just before."""
     pool = _pool(make, PLAIN, CROSSED)
-    for example in stream(120):
+    for example in [*stream(120), parse_line("1 1 0.5 |a 0:1"), parse_line("2 2 -3 |b 0:1")]:
         before = dict(pool.predict(example))
         assert dict(pool.learn(example)) == before
 
@@ -196,7 +196,7 @@ def check_weight_zero_teaches_nothing(make: MakePool) -> None:
     pool, other = _pool(make, PLAIN), _pool(make, PLAIN)
     for example in stream(40):
         pool.learn(example)
-        pool.learn(example.with_label(99.0, weight=0.0))
+        pool.learn(example.with_label(example.label or 0.0, weight=0.0))
         other.learn(example)
     example = stream(1, seed=3)[0]
     assert dict(pool.predict(example)) == dict(other.predict(example))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from chacha.errors import ConfigError
+from chacha.vwtext import escape
 
 __all__ = ["Config", "Product", "Value"]
 
@@ -18,6 +20,8 @@ Product = tuple[str, ...]
 
 Value = float | int | str | bool
 
+_UNSAFE = re.compile(r"[\s:|]")
+
 
 def product(names: Iterable[str]) -> Product:
     """The canonical form of a product of groups; letters may be given as one word.
@@ -25,10 +29,16 @@ def product(names: Iterable[str]) -> Product:
     >>> product("ba"), product(["user", "item"])
     (('a', 'b'), ('item', 'user'))
     """
-    names = tuple(sorted(names))
-    if len(names) < 2 or not all(isinstance(name, str) and name for name in names):
+    found = tuple(names) if isinstance(names, Iterable) else ()
+    if len(found) < 2 or not all(isinstance(name, str) and name for name in found):
         raise ConfigError(f"a product needs at least two group names, got {names!r}")
-    return names
+    for name in found:
+        if _UNSAFE.search(name) and name != " ":
+            raise ConfigError(
+                f"a group's name has no white space, ':' or '|', got {name!r}; "
+                f"a column of that name is the group {escape(name)!r}"
+            )
+    return tuple(sorted(found))
 
 
 def canonical(key: str, value: Any) -> Value:
@@ -40,7 +50,7 @@ def canonical(key: str, value: Any) -> Value:
     if isinstance(value, (bool, str)):
         return value
     if isinstance(value, (int, float)) or hasattr(value, "__float__"):
-        number = value if isinstance(value, int) else float(f"{float(value):.12g}")
+        number = value if isinstance(value, int) else float(f"{float(value):.12g}") + 0.0
         if not math.isfinite(number):
             raise ConfigError(f"{key} must be finite, got {value!r}")
         return number
@@ -195,4 +205,4 @@ def show_product(names: Product) -> str:
     """
     if all(len(name) == 1 and not name.isspace() for name in names):
         return "".join(names)
-    return "*".join("default" if name.isspace() else name for name in names)
+    return "*".join(f"'{name}'" if name.isspace() else name for name in names)

@@ -124,6 +124,9 @@ def decision_from_json(data: Mapping[str, Any]) -> Decision:
     kind = _KINDS.get(cast("str", values.pop("kind", "")))
     if kind is None or set(values) != {f.name for f in fields(kind)}:
         raise DataError(f"not a decision: {data!r}")
+    for name in ("config", "champion", "dethroned"):
+        if not isinstance(values.get(name, {}), Mapping):
+            raise DataError(f"not a decision: {data!r}")
     plain: dict[str, Any] = {
         k: Config.from_json(v) if isinstance(v, Mapping) else v for k, v in values.items()
     }

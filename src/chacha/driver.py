@@ -9,13 +9,12 @@ from typing import NamedTuple
 from chacha.champion import ChampionChallengers
 from chacha.config import Config
 from chacha.decisions import Decision, Promoted, Retired, WentLive
-from chacha.errors import PoolError
 from chacha.evidence import Standing
 from chacha.example import Example
 from chacha.losses import Loss
 from chacha.observed import Observed, SeenWithLoss
 from chacha.pool import LivePool
-from chacha.summary import Step
+from chacha.summary import LiveModel, Step
 
 __all__ = ["Driver", "Forecast"]
 
@@ -30,6 +29,7 @@ class Forecast(NamedTuple):
     raw: Mapping[Config, float]
     births: Mapping[Config, int]
     served_by: Config
+    alone: float | None = None  # the initial configuration's, where it runs by itself
 
     @property
     def served(self) -> float:
@@ -72,42 +72,56 @@ class Driver:
         self._births: dict[Config, int] = {self.initial: 0}
         self._born = 1
         self._begun = False
+        self._groups: tuple[str, ...] | None = None  # those the oracle has been shown
+        self._early: list[Decision] = []  # made before the first example was learned
+        self._refusals: list[Exception] = []
         self.pool.start(self.initial)
         self._baseline: LivePool | None = None
         if baseline:
             self._baseline = pool.fresh()
             self._baseline.start(self.initial)
 
-    def begin(self, example: Example) -> list[Decision]:
-        """Lines 2 and 5, once a first example shows which groups there are."""
+    def begin(self, example: Example) -> None:
+        """Lines 2 and 5, once an example shows groups that the oracle can work with.
+
+        The decisions are part of the next step.
+        """
         if self._begun:
-            return []
-        self._begun = True
+            return
         self.observed.observe(example)
-        return self._do(self.core.begin(self.seen))
+        groups = tuple(self.observed.groups)
+        if groups == self._groups:
+            return
+        self._early += self._do(self.core.begin(self.seen))
+        self._groups = groups
+        self._begun = bool(self.core.S)
 
     def predict(self, example: Example) -> Forecast:
         """Line 6: every live model predicts, the incumbent serves. A pure read."""
         raw = self.pool.predict(example)
-        return Forecast(raw, dict(self._births), self.core.incumbent)
+        alone = self._baseline.predict(example)[self.initial] if self._baseline else None
+        return Forecast(raw, dict(self._births), self.core.incumbent, alone)
 
     def learn(self, example: Example, forecast: Forecast | None = None) -> Step:
         """Lines 7-17, then 5: charge what was predicted, learn, decide.
 
         Without a forecast the models are charged what they predict now, before learning;
-        with one, what they predicted then, if they still are the same models.
+        with one, what they predicted then, if they still are the same models. If the learner
+        refused a challenger, that is raised at the end: the example has been learned.
         """
         assert example.label is not None, "only labelled examples are learned"
         y, weight = example.label, example.weight
-        decisions = self.begin(example)
+        self.begin(example)
+        decisions, self._early = self._early, []
         self.observed.observe(example)
         now = self.pool.learn(example)
         if forecast is None:
             forecast = Forecast(now, self._births, self.core.incumbent)
         loss = self._charge(forecast.served, y, weight)
         if self._baseline is not None:
-            raw = self._baseline.learn(example)[self.initial]
-            self.alone.add(self.loss.loss(raw, y), weight)
+            alone = self._baseline.learn(example)[self.initial]
+            alone = alone if forecast.alone is None else forecast.alone
+            self.alone.add(self.loss.loss(alone, y), weight)
         losses: dict[Config, float] = {}
         if weight > 0:
             low, high = self.observed.low, self.observed.high
@@ -115,8 +129,25 @@ class Driver:
                 if forecast.births[c] == self._births.get(c):
                     losses[c] = self.loss.proxy(raw, y, low, high)
         decisions += self._do(self.core.learn(losses, self.seen, weight))
+        if self._refusals:
+            raise self._refusals.pop()
         served = self.loss.served(forecast.served)
         return Step(example, served, forecast.served_by, loss, decisions)
+
+    def live(self) -> list[LiveModel]:
+        """The live models, the champion first."""
+        core = self.core
+        return [
+            LiveModel(
+                config=c,
+                champion=c == core.champion,
+                serving=c == core.incumbent,
+                n=core.standing[c].n,
+                lease=core.scheduler.lease.get(c),
+                bound=core.bound(c, self.seen),
+            )
+            for c in (core.champion, *core.B)
+        ]
 
     def _charge(self, served: float, y: float, weight: float) -> float:
         """The loss of the served prediction, unclipped; kept in the means."""
@@ -127,28 +158,26 @@ class Driver:
         return loss
 
     def _do(self, decisions: Sequence[Decision]) -> list[Decision]:
-        """Do to the pool what was decided.
+        """Do to the pool what was decided; returns what was done.
 
-        A challenger that the learner refuses is withdrawn, so that all stays consistent,
-        and the refusal is raised: what may be tuned is wrong.
+        A challenger that the learner refuses is withdrawn, so that pool and core agree.
         """
-        refusals: list[PoolError] = []
+        done: list[Decision] = []
         for decision in decisions:
-            if isinstance(decision, Retired) and decision.config in self._births:
+            if isinstance(decision, Retired):
                 self.pool.stop(decision.config)
                 del self._births[decision.config]
             elif isinstance(decision, WentLive):
                 try:
                     self.pool.start(decision.config)
-                except PoolError as error:
+                except Exception as error:
                     self.core.withdraw(decision.config)
-                    refusals.append(error)
-                else:
-                    self._births[decision.config] = self._born
-                    self._born += 1
+                    self._refusals.append(error)
+                    continue
+                self._births[decision.config] = self._born
+                self._born += 1
             self.promotions += isinstance(decision, Promoted)
-        self.decisions.extend(decisions)
-        self.decision_count += len(decisions)
-        if refusals:
-            raise refusals[0]
-        return list(decisions)
+            done.append(decision)
+        self.decisions.extend(done)
+        self.decision_count += len(done)
+        return done

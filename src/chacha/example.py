@@ -69,15 +69,14 @@ class Example:
         numbers = [finite(label, "label"), check_weight(weight), self.initial]
         while len(numbers) > 1 and numbers[-1] == (1.0 if len(numbers) == 2 else 0.0):
             numbers.pop()
-        words = [show_number(number) for number in numbers]
-        read = [_word(word, "label") for word in words]  # the label as VW will read it
+        words, read = zip(*map(show_number, numbers), strict=True)
         head = " ".join(words) + (f" '{self.tag}" if self.tag else " ")
         return Example(
             self.groups,
             self.body,
             label=read[0],
             weight=read[1] if len(read) > 1 else 1.0,
-            initial=self.initial,
+            initial=read[2] if len(read) > 2 else 0.0,
             tag=self.tag,
             head=head,
             place=self.place,
@@ -219,17 +218,20 @@ def make_example(
     parts: list[str] = []
     made: dict[str, list[Feature]] = {}
     for group, pairs in groups.items():
+        if not group:
+            raise BadExample("a group has no name")
         seed = 0 if group == DEFAULT_GROUP else hash_name(group, 0)
         features: list[Feature] = []
         words = [f"|{group.strip()}"]
         for name, value in pairs:
+            if not name:
+                raise BadExample(f"a feature of group {group!r} has no name")
             if value == 1.0:
                 words.append(name)
                 features.append(Feature(name, 1.0, hash_name(name, seed)))
                 continue
-            text = show_number(value)
-            read = read_number(text)
-            if read is None or not -FLOAT32_MAX <= read <= FLOAT32_MAX:
+            text, read = show_number(value)
+            if not -FLOAT32_MAX <= read <= FLOAT32_MAX:
                 raise BadExample(
                     f"feature {name!r} of group {group!r} is {value!r}; values must be finite",
                     "value not finite",

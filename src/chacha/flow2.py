@@ -16,6 +16,10 @@ from chacha.space import Choice, Domain
 
 __all__ = ["Flow2"]
 
+STEP = 0.1  # the first step, and what a plateau adds, per √d and in all
+FLOOR = 1e-4  # s_min where no domain is discrete
+MOST_IN_VAIN = 9  # a step shrinks after 2^min(d, 9) proposals in vain
+
 
 class Flow2:
     """The search around one incumbent point in the unit cube.
@@ -34,71 +38,76 @@ class Flow2:
     ) -> None:
         self.domains = dict(domains)
         self.rng = Random(f"flow2:{seed}")
-        d = len(self.domains)
-        self.s_max = math.sqrt(d)
-        self.start = {key: start[key] for key in self.domains}
+        self.s_max = math.sqrt(len(self.domains))
         self.restarts = 0
-        self._begin(self.start)
+        self._begin({key: start[key] for key in self.domains})
 
-    def _begin(self, x: Mapping[str, Value]) -> None:
-        self.x = dict(x)
-        floor = self._floor()
-        self.s = 0.1 * self.s_max
-        if self.s < floor:
-            self.s = 2 * floor
-        self.s = min(self.s, self.s_max)
-        self.proposals = 0  # K - 1: proposals in total
-        self.since = 0  # proposals since the last improvement
-        self.best_at = 1  # the proposal that produced the incumbent
-        self.last_k = 0  # K at the last reduction of the step; 0: never reduced
-        self.direction: list[float] | None = None
-        self.pending: dict[tuple[Value, ...], tuple[float, int]] = {}
+    def _begin(self, x: dict[str, Value]) -> None:
+        self.x = x
+        s_min = self._floor()
+        s = STEP * self.s_max * (1 + self.restarts)
+        self.s = min(2 * s_min if s < s_min else s, self.s_max)
+        self.proposals = 0
+        self.in_vain = 0  # proposals since the incumbent was found
+        self.found_at = 1  # the proposal that produced the incumbent
+        self.K = self.K_old = 0  # when the step was last reduced; 0: never
+        self.ahead_stayed = False  # whether +u rounded to the incumbent itself
+        self.back: list[float] | None = None  # -u, while it has not been handed out
+        self.steps: dict[tuple[Value, ...], tuple[float, int]] = {}  # of what was proposed
 
     def _floor(self) -> float:
         """The step below which nothing can change: s_min."""
         floors = [domain.step_floor(self.x[key]) for key, domain in self.domains.items()]
         discrete = [floor for floor in floors if floor > 0]
-        return math.sqrt(len(self.domains)) * min(discrete) if discrete else 1e-4
+        return math.sqrt(len(self.domains)) * min(discrete) if discrete else FLOOR
 
     def incumbent(self, values: Mapping[str, Value]) -> None:
-        """The champion holds `values`: an improvement if they are not where we stood."""
+        """The champion holds `values`.
+
+        If they are new, a proposal has won: the search moves there and takes one reduction of
+        the step back. If not, the champion changed elsewhere: point and step stay, and what
+        was proposed so far is not counted as in vain, for it still may win.
+        """
+        self.in_vain = 0
         values = {key: values[key] for key in self.domains}
         if values == self.x:
             return
-        step, index = self.pending.get(tuple(values.values()), (self.s, self.proposals))
-        self.x, self.s, self.since, self.best_at = values, step, 0, max(index, 1)
-        if self.last_k:  # undo one reduction
-            self.s *= math.sqrt((self.proposals + 1) / self.last_k)
+        self.s, self.found_at = self.steps.get(tuple(values.values()), (self.s, self.found_at))
+        self.x = values
+        if self.K:
+            self.s *= math.sqrt(self.K / self.K_old)
         self.s = min(self.s, self.s_max)
-        self.direction, self.pending = None, {}
+        self.back, self.steps = None, {}
 
     def propose(self) -> dict[str, Value]:
         """The next point to try; never the incumbent itself if a larger step can leave it."""
         for _ in range(100):
-            self._shrink()
             values = self._move()
             if values != self.x:
                 break
-            if self.direction is None:  # both ways round to the incumbent: a plateau
-                self.s = min(self.s + 0.1, self.s_max)
+            if self.back is None and self.ahead_stayed:  # a plateau both ways
+                self.s = min(self.s + STEP, self.s_max)
+            self.ahead_stayed = self.back is not None
+        self.ahead_stayed = False
+        self.proposals += 1
+        self.in_vain += 1
+        self.steps[tuple(values.values())] = (self.s, self.proposals)
+        if self.in_vain >= 2 ** min(len(self.domains), MOST_IN_VAIN):
+            self._shrink()
         return values
 
     def _move(self) -> dict[str, Value]:
-        if self.direction is None:
+        if self.back is None:
             z = [self.rng.gauss(0.0, 1.0) for _ in self.domains]
             length = math.sqrt(sum(value * value for value in z)) or 1.0
-            u = [value / length for value in z]
-            self.direction = [-value for value in u]
+            step = [self.s * value / length for value in z]
+            self.back = [-value for value in step]
         else:
-            u, self.direction = self.direction, None
-        self.proposals += 1
-        self.since += 1
-        values = {
-            key: self._at(key, self.domains[key].to_unit(self.x[key]) + self.s * step)
-            for key, step in zip(self.domains, u, strict=True)
+            step, self.back = self.back, None
+        return {
+            key: self._at(key, self.domains[key].to_unit(self.x[key]) + move)
+            for key, move in zip(self.domains, step, strict=True)
         }
-        self.pending[tuple(values.values())] = (self.s, self.proposals)
-        return values
 
     def _at(self, key: str, u: float) -> Value:
         domain, at = self.domains[key], self.x[key]
@@ -111,14 +120,10 @@ class Flow2:
         return domain.from_unit(u, at)
 
     def _shrink(self) -> None:
-        """After 2^d proposals in vain the step shrinks; below s_min the search restarts."""
-        if self.since < 2 ** min(len(self.domains), 9):
-            return
-        k = self.proposals + 1
-        self.s *= math.sqrt((self.last_k or self.best_at) / k)
-        self.last_k = k
-        self.since -= 2
+        """Too many proposals in vain: a smaller step; below s_min a new start, with a wider one."""
+        self.in_vain -= 2
+        self.K_old, self.K = self.K or self.found_at, self.proposals + 1
+        self.s *= math.sqrt(self.K_old / self.K)
         if self.s < self._floor():
-            x, self.restarts = self.x, self.restarts + 1
-            self._begin(x)
-            self.s = min(self.s * (1 + self.restarts), self.s_max)
+            self.restarts += 1
+            self._begin(self.x)

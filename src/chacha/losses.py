@@ -15,7 +15,7 @@ from typing import ClassVar, Protocol
 from chacha.config import Value
 from chacha.errors import BadExample, ConfigError
 
-__all__ = ["Hinge", "Logistic", "Loss", "Poisson", "Quantile", "Squared", "loss_named"]
+__all__ = ["Hinge", "Logistic", "Loss", "Poisson", "Quantile", "Squared"]
 
 
 class Loss(Protocol):
@@ -224,27 +224,3 @@ class Hinge(_Classification):
     def metrics(self, raw: float, y: float) -> dict[str, float]:
         """Hinge loss and accuracy."""
         return {"hinge": self.loss(raw, y), "accuracy": float((raw > 0) == (y > 0))}
-
-
-def loss_named(name: str) -> Loss:
-    """The loss that a word on the command line means.
-
-    >>> loss_named("quantile:0.9")
-    Quantile(tau=0.9)
-    """
-    word, colon, argument = name.partition(":")
-    if word == "quantile":
-        try:
-            return Quantile(float(argument) if colon else 0.5)
-        except ValueError as error:
-            raise ConfigError(f"quantile:TAU needs a number between 0 and 1, got {name}") from error
-    simple: dict[str, Loss] = {
-        "squared": Squared(),
-        "logistic": Logistic(),
-        "poisson": Poisson(),
-        "hinge": Hinge(),
-    }
-    if name not in simple:
-        choices = "squared, logistic, quantile:TAU, poisson, hinge"
-        raise ConfigError(f"there is no loss {name!r}; choose from {choices}")
-    return simple[name]

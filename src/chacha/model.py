@@ -20,9 +20,9 @@ from chacha.losses import Loss, Squared
 from chacha.observed import Observed
 from chacha.oracle import ConfigOracle, DefaultOracle
 from chacha.pool import LivePool
-from chacha.pools import open_pool
+from chacha.pools import default_pool
 from chacha.progress import ProgressTable
-from chacha.settings import Settings
+from chacha.settings import Settings, check_parts, whole
 from chacha.sources import (
     DictReader,
     OnBad,
@@ -108,15 +108,16 @@ class ChaCha:
         max_pending: int = 10_000,
         ticket_life: int = 1_000_000,
     ) -> None:
-        for name, value in (("budget", budget), ("lease_factor", lease_factor)):
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                about = " (live models, the champion included)" if name == "budget" else ""
-                raise ConfigError(
-                    f"{name} must be a whole number of at least 1{about}, got {value!r}"
-                )
+        budget = whole("budget", budget, 1, " (live models, the champion included)")
+        lease_factor = whole("lease_factor", lease_factor, 1)
+        seed = whole("seed", seed, 0)
+        keep_decisions = whole("keep_decisions", keep_decisions, 0)
+        check_parts(pool=pool, loss=loss, oracle=oracle, evidence=evidence)
         self.loss_function: Loss = Squared() if loss is None else loss
-        self.pool = open_pool("vw") if pool is None else pool
+        self.pool = default_pool() if pool is None else pool
         self.space = Space.of({"interactions": Interactions()} if space is None else space)
+        for key in {"link", "loss_function", "quantile_tau"} & {*(init or {}), *self.space.domains}:
+            raise ConfigError(f"{key} goes with the loss: loss=Logistic(), --loss logistic")
         init = {**self.loss_function.options, **(init or {})}
         self.initial = self.space.initial(init, self.pool.default)
         self.evidence: Evidence = SampleComplexity() if evidence is None else evidence
@@ -135,12 +136,12 @@ class ChaCha:
             core,
             self.pool,
             self.loss_function,
-            bits=min(int(bits), 24) if isinstance(bits, int) else 18,
+            bits=min(bits, 20) if isinstance(bits, int) else 18,
             baseline=baseline,
             keep_decisions=keep_decisions,
         )
         self.skipped: dict[str, int] = {}
-        self._dicts = DictReader()
+        self._dicts = DictReader(self.loss_function.label)
         self._tickets = Tickets(max_pending, ticket_life)
 
     @classmethod
@@ -195,12 +196,12 @@ class ChaCha:
     @property
     def loss(self) -> float | None:
         """The mean progressive loss of the served predictions; None before the first."""
-        return self._driver.served.mean if self._driver.served.n else None
+        return self._driver.served.mean if self._driver.served.weight > 0 else None
 
     @property
     def decisions(self) -> Sequence[Decision]:
         """The last decisions, oldest first; `keep_decisions` of them."""
-        return self._driver.decisions
+        return tuple(self._driver.decisions)
 
     @property
     def promotions(self) -> int:
@@ -215,18 +216,7 @@ class ChaCha:
     @property
     def live(self) -> list[LiveModel]:
         """The live models, the champion first."""
-        core = self.core
-        return [
-            LiveModel(
-                config=c,
-                champion=c == core.champion,
-                serving=c == core.incumbent,
-                n=core.standing[c].n,
-                lease=core.scheduler.lease.get(c),
-                bound=core.bound(c, self._driver.seen),
-            )
-            for c in (core.champion, *core.B)
-        ]
+        return self._driver.live()
 
     def summary(self) -> Summary:
         """Where the model stands, as a value that prints."""
@@ -255,9 +245,11 @@ class ChaCha:
             "evidence": describe(self.evidence),
             "oracle": describe(self.oracle),
             "space": self.space.to_json(),
-            "loss": self.loss_function.name,
+            "loss": {"name": self.loss_function.name, **describe(self.loss_function)},
             "pool": type(self.pool).__name__,
             "initial": self.initial.to_json(),
+            "max_pending": self._tickets.most,
+            "ticket_life": self._tickets.life,
         }
 
     # ------------------------------------------------------------------ one by one
@@ -343,28 +335,49 @@ class ChaCha:
     def steps(
         self, source: Source, *, limit: int | None = None, on_bad: OnBad | None = None
     ) -> Iterator[Step]:
-        """As :meth:`run`, one step at a time; `limit` counts the examples of this pass."""
+        """As :meth:`run`, one step at a time; `limit` counts the examples of this pass.
+
+        >>> import chacha
+        >>> model = chacha.ChaCha.paper(pool=chacha.ReferencePool())
+        >>> [step.loss for step in model.steps(chacha.Rows(["1 |a x", "1 |a x"]))][0]
+        1.0
+        """
         if isinstance(source, SynthSource) and source.endless and limit is None:
             raise ConfigError(f"{source.name} never ends; give n= or a limit")
         if on_bad is None:
             on_bad = OnBad.SKIP if source.endless else OnBad.ERROR
-        before = self.examples, sum(self.skipped.values())
-        usable = good_examples(source, on_bad, self.skipped, self._labelled)
-        for example in islice(usable, limit):
-            yield self._driver.learn(example)
-        if (self.examples, sum(self.skipped.values())) == before and limit != 0:
-            raise SourceError(f"{source.name}: no examples in it; there is nothing to learn from")
+        if not isinstance(on_bad, OnBad):
+            raise ConfigError(f"on_bad must be OnBad.ERROR or OnBad.SKIP, got {on_bad!r}")
+        if limit is not None:
+            limit = whole("limit", limit, 0)
+        return self._steps(source, limit, on_bad)
+
+    def _steps(self, source: Source, limit: int | None, on_bad: OnBad) -> Iterator[Step]:
+        before = self.examples
+        skipped: dict[str, int] = {}
+        usable = good_examples(source, on_bad, skipped, self._labelled)
+        try:
+            for example in islice(usable, limit):
+                yield self._driver.learn(example)
+        finally:
+            for reason, count in skipped.items():
+                self.skipped[reason] = self.skipped.get(reason, 0) + count
+        if self.examples == before and limit != 0:
+            reasons = ", ".join(f"{count} {reason}" for reason, count in skipped.items())
+            rest = f"skipped: {reasons}" if reasons else "there is nothing to learn from"
+            raise SourceError(f"{source.name}: no examples in it; {rest}")
 
     # ------------------------------------------------------------------ inside
 
     def _example(self, x: Features) -> Example:
         if isinstance(x, Example):
             return x
-        if isinstance(x, str):
-            return parse_line(x)
-        if not isinstance(x, Mapping):
+        if not isinstance(x, (str, Mapping)):
             raise ConfigError(f"x must be a dict or a line of VW text, got {type(x).__name__}")
-        return self._dicts.example(x)
+        try:
+            return parse_line(x) if isinstance(x, str) else self._dicts.example(x)
+        except UnicodeEncodeError as error:
+            raise BadExample(f"the example is not UTF-8 text: {error}", "not UTF-8") from error
 
     def _settle_groups(self, x: Features) -> None:
         """The first flat dict that is learned or asked decides the groups."""
@@ -380,9 +393,7 @@ class ChaCha:
             if example.label is None:
                 raise BadExample("the example has no label; learning needs one", "no label")
             y = example.label
-        else:
-            y = finite(y, "label")
-        label = self.loss_function.label(y)
+        label = self.loss_function.label(finite(y, "label"))
         if from_text and label == y and weight is None:
             return example
         return example.with_label(label, weight)

@@ -45,8 +45,6 @@ class Observed:
             self.low = min(self.low, example.label)
             self.high = max(self.high, example.label)
         for group, features in example.groups.items():
-            if not features:
-                continue
             seen = self._seen.setdefault(group, set())
             seen.update([feature.hashed & self._mask for feature in features])
             if len(seen) != self.sizes.get(group):
@@ -56,7 +54,7 @@ class Observed:
 
     @property
     def groups(self) -> Sequence[str]:
-        """The names of the groups that had a feature, sorted."""
+        """The names of the groups, sorted; also of those that had no feature yet."""
         return sorted(self.sizes)
 
     def complexity(self, config: Config) -> int:

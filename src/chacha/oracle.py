@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import combinations
-from typing import Protocol
+from typing import Any, Protocol
 
 from chacha.config import Config, product
-from chacha.flow2 import Flow2
+from chacha.flow2 import FLOOR, MOST_IN_VAIN, STEP, Flow2
 from chacha.space import Space
 
 __all__ = ["ConfigOracle", "DefaultOracle", "second_order_products"]
@@ -76,6 +76,11 @@ class DefaultOracle:
         self.flow2: Flow2 | None = None
         self.given: set[Config] = set()
 
+    def to_json(self) -> dict[str, Any]:
+        """Its constants, for reports."""
+        constants = {"step": STEP, "floor": FLOOR, "most_in_vain": MOST_IN_VAIN}
+        return {"is": "DefaultOracle", "numeric": self.numeric, "flow2": constants}
+
     def __call__(self, champion: Config, groups: Sequence[str]) -> list[Config]:
         """The paper's ConfigOracle(C)."""
         proposals: list[Config] = []
@@ -90,6 +95,7 @@ class DefaultOracle:
         if self.flow2 is None:
             self.flow2 = Flow2(self.space.domains, champion.values, self.seed)
         self.flow2.incumbent(champion.values)
+        self.given.add(champion)
         proposals: list[Config] = []
         for _ in range(20 * self.numeric):  # a point proposed before is drawn again
             c = champion.with_values(**self.flow2.propose())

@@ -120,9 +120,8 @@ class SequentialPool:
         """Every live model predicts, then learns."""
         refuse_unlabelled(example)
         predictions = self.predict(example)
-        if example.weight > 0:
-            for model in self._models.values():
-                model.learn(example)
+        for model in self._models.values():
+            model.learn(example)
         return predictions
 
 

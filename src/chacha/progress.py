@@ -25,11 +25,11 @@ class Spacing:
     """
 
     def __init__(self, text: str = "2.0") -> None:
+        self._multiply = "." in text
         try:
-            self._step = float(text)
+            self._step = float(text) if self._multiply else int(text)
         except ValueError:
             self._step = math.nan
-        self._multiply = "." in text
         if not math.inf > self._step > (1.0 if self._multiply else 0.0):
             raise ConfigError(f"-P takes a whole number, or a factor above 1.0; got {text!r}")
         self._next = 1.0 if self._multiply else self._step
@@ -78,7 +78,7 @@ class ProgressTable:
     ...         print(line)
      examples        loss       since  champion              live
             1    0.175645    0.175645  (initial)             +ac  +ce  +bd  +be
-            2     1.61898     3.06232  (initial)             +ac  +ce  +bd  +be
+            2     1.61898     3.06233  (initial)             +ac  +ce  +bd  +be
     """
 
     HEAD = f"{'examples':>9}  {'loss':>10}  {'since':>10}  {'champion':<20}  live"

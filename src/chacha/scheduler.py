@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from math import inf
 from random import Random
 from statistics import median
 
@@ -46,7 +47,8 @@ class Scheduler:
         b, crowded = self.budget, len(S) > self.budget
         live = [c for c in B if c in S or not crowded]  # 2-4
         doubled: list[Decision] = []
-        middle = median(upper[c] for c in live) if live else 0.0
+        bounded = [upper[c] for c in live if upper[c] < inf]
+        middle = median(bounded) if bounded else inf
         for c in tuple(live):  # 5
             if n[c] >= self.lease[c]:  # 6
                 self.lease[c] *= 2  # 7

@@ -162,9 +162,10 @@ class Choice:
     options: tuple[Value, ...]
 
     def __init__(self, *options: Value) -> None:
-        if len(options) < 2 or len(set(options)) < len(options):
+        values = tuple(canonical("option", option) for option in options)
+        if len(values) < 2 or len(set(values)) < len(values):
             raise ConfigError(f"Choice needs at least two different options, got {options}")
-        object.__setattr__(self, "options", tuple(canonical("option", o) for o in options))
+        object.__setattr__(self, "options", values)
 
     @property
     def ordered(self) -> bool:
@@ -175,7 +176,7 @@ class Choice:
         option = canonical("option", value)
         if option not in self.options:
             raise ConfigError(f"{self} does not offer {value!r}; its options: {self.options}")
-        return option
+        return self.options[self.options.index(option)]
 
     def to_unit(self, value: Value) -> float:
         return (self.options.index(value) + 0.5) / len(self.options)
@@ -227,6 +228,8 @@ class Space:
         """The space described by a mapping of names to domains."""
         if isinstance(space, Space):
             return space
+        if not isinstance(space, Mapping):
+            raise ConfigError(f"space must map names to domains, got {space!r}")
         domains: dict[str, Domain] = {}
         for key, domain in sorted(space.items()):
             if (key == "interactions") != isinstance(domain, Interactions):
@@ -261,7 +264,7 @@ class Space:
         >>> Space.of({"depth": Integer(1, 9)}).initial({}, defaults=dict().get)
         Traceback (most recent call last):
         chacha.errors.ConfigError: 'depth' is tuned, but the learner has no default for it; \
-give it an initial value: init={'depth': ...}
+if it knows the option, give it an initial value: init={'depth': ...}, --init depth=...
         """
         values = {key: value for key, value in init.items() if key != "interactions"}
         for key, domain in self.domains.items():
@@ -269,8 +272,8 @@ give it an initial value: init={'depth': ...}
                 values[key] = defaults(key)
             if values[key] is None:
                 raise ConfigError(
-                    f"{key!r} is tuned, but the learner has no default for it; "
-                    f"give it an initial value: init={{{key!r}: ...}}"
+                    f"{key!r} is tuned, but the learner has no default for it; if it knows the "
+                    f"option, give it an initial value: init={{{key!r}: ...}}, --init {key}=..."
                 )
             values[key] = domain.cast(values[key])
         return Config(init.get("interactions", ()), values)

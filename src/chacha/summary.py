@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, is_dataclass
+from enum import Enum
 from typing import Any, NamedTuple
 
 from chacha.config import Config
@@ -100,6 +101,9 @@ def describe(value: Any) -> Any:
     >>> describe(Uniform(0, 1))
     {'is': 'Uniform', 'low': 0, 'high': 1}
     """
+    if hasattr(value, "to_json"):
+        return value.to_json()
     if is_dataclass(value) and not isinstance(value, type):
-        return {"is": type(value).__name__, **asdict(value)}
+        fields = {k: v.value if isinstance(v, Enum) else v for k, v in asdict(value).items()}
+        return {"is": type(value).__name__, **fields}
     return getattr(value, "__name__", type(value).__name__)

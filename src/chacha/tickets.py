@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from operator import index
 
 from chacha.config import Config
 from chacha.driver import Forecast
@@ -33,6 +34,10 @@ class Ticket:
         return self.forecast.served_by
 
 
+def _name(ticket: Ticket | int) -> str:
+    return str(ticket.number) if isinstance(ticket, Ticket) else repr(ticket)
+
+
 class Tickets:
     """The tickets that wait: at most `most`, each for at most `life` later ones.
 
@@ -43,7 +48,8 @@ class Tickets:
     (2, 1)
     >>> tickets.take(0)
     Traceback (most recent call last):
-    chacha.errors.TicketError: ticket 0 has expired: at most 2 may wait, for 100 later ones
+    chacha.errors.TicketError: ticket 0 has expired, or was told long ago: at most 2 may wait, \
+for 100 later ones
     """
 
     def __init__(self, most: int, life: int) -> None:
@@ -71,16 +77,19 @@ class Tickets:
 
     def find(self, ticket: Ticket | int) -> Ticket:
         """The waiting ticket, or a clear error."""
-        number = ticket.number if isinstance(ticket, Ticket) else ticket
-        if not isinstance(number, int) or not 0 <= number < self.next:
-            raise TicketError(f"ticket {number!r} was never given out by this model")
+        try:
+            number = ticket.number if isinstance(ticket, Ticket) else index(ticket)
+        except TypeError:
+            number = -1
+        if not 0 <= number < self.next:
+            raise TicketError(f"ticket {_name(ticket)} was never given out by this model")
         if number in self._told:
             raise TicketError(f"ticket {number} was told already; a label counts once")
         waiting = self._waiting.get(number)
         if waiting is None:
             raise TicketError(
-                f"ticket {number} has expired: at most {self.most} may wait, "
-                f"for {self.life} later ones"
+                f"ticket {number} has expired, or was told long ago: at most {self.most} may "
+                f"wait, for {self.life} later ones"
             )
         if isinstance(ticket, Ticket) and ticket is not waiting and ticket != waiting:
             raise TicketError(f"ticket {number} belongs to another model")

@@ -50,7 +50,11 @@ def hash_name(name: str, seed: int) -> int:
     """
     data = name.encode().strip(bytes(range(0x21)))
     if all(48 <= byte <= 57 for byte in data):
-        return (int(data or b"0") + seed) & _MASK
+        number = 0
+        for start in range(0, len(data), 1000):  # Python reads no longer numbers at once
+            part = data[start : start + 1000]
+            number = (number * pow(10, len(part), 1 << 32) + int(part)) & _MASK
+        return (number + seed) & _MASK
     return murmur(data, seed)
 
 
@@ -102,6 +106,8 @@ def read_number(text: str) -> float | None:
     if easy := _EASY.fullmatch(text):
         sign, whole, decimals, exponent_sign, exponent = easy.groups()
         decimals = (decimals or "")[:35]
+        if exponent and len(exponent) > 9:
+            return math.nan
         if not exponent and len(whole) + len(decimals) < 8:
             # No rounding until the product, which a double holds exactly.
             product = int(whole + decimals or "0") * _INVERSE_DOUBLES[len(decimals)]
@@ -118,19 +124,27 @@ def read_number(text: str) -> float | None:
     return math.nan if _WORDS.match(text) else None
 
 
-def show_number(value: float) -> str:
-    """A number as text that VW reads as (nearly) the same float32.
+def show_number(value: float) -> tuple[str, float]:
+    """A number as text, and the float32 that VW reads from it: exactly the nearest one.
 
-    Exponents are kept in the range of a float32: VW reads 1e-200 as infinity.
+    Where VW's own arithmetic would miss it, `e+0` makes VW call the C library instead.
 
-    >>> show_number(0.1), show_number(1e-200), show_number(12345678.9)
-    ('0.1', '0.0', '12345678.9')
+    >>> show_number(0.1), show_number(1e-200)
+    (('0.1', 0.10000000149011612), ('0.0', 0.0))
+    >>> show_number(-0.7860628962516785)
+    ('-0.7860629e+0', -0.7860628962516785)
     """
+    with np.errstate(all="ignore"):
+        number = np.float32(value)
+    exact = float(number)
     text = repr(float(value))
-    if "e" not in text:
-        return text
-    with np.errstate(over="ignore"):
-        return str(np.float32(value))
+    if "e" in text or len(text) > 12 or read_number(text) != exact:
+        if not math.isfinite(exact):
+            return text, exact
+        text = np.format_float_positional(number, unique=True, trim="0")
+        if read_number(text) != exact:
+            text += "e+0"
+    return text, exact
 
 
 _UNSAFE = re.compile(r"[\s:|%\x00]")

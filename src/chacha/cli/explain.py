@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,7 +28,7 @@ __all__ = ["explain", "read_decisions", "sentence", "story"]
 def read_decisions(path: str) -> tuple[dict[str, Any], list[Decision], dict[str, Any] | None]:
     """What --save-decisions wrote: the run, its decisions, and its end if it came to one."""
     try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
+        data = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
     except FileNotFoundError as error:
         raise SourceError(f"{path}: no such file") from error
     except (OSError, UnicodeDecodeError) as error:
@@ -35,11 +36,16 @@ def read_decisions(path: str) -> tuple[dict[str, Any], list[Decision], dict[str,
     about: dict[str, Any] = {}
     end: dict[str, Any] | None = None
     decisions: list[Decision] = []
+    lines = data.removesuffix("\n").split("\n") if data else []
     for number, line in enumerate(lines, start=1):
+        if number == len(lines) > 1 and not data.endswith("\n"):
+            break  # a run that was killed may leave half a line
         try:
             record = json.loads(line)
             kind = record["kind"]
             if kind == "Run":
+                if about:
+                    raise SourceError("a second run begins here; explain one at a time")
                 about = record
             elif kind == "End":
                 end = record
@@ -49,7 +55,7 @@ def read_decisions(path: str) -> tuple[dict[str, Any], list[Decision], dict[str,
             raise SourceError(
                 f"{path}:{number}: not a decision of `chacha run`: {error}"
             ) from error
-    if not about:
+    if "settings" not in about:
         raise SourceError(f"{path}: not the decisions of a run; `run --save-decisions` writes them")
     return about, decisions, end
 
@@ -97,7 +103,7 @@ def story(
     """The lines of the story: every champion's reign, and how it ended."""
     settings = about["settings"]
     champion = initial = Config.from_json(settings["initial"])
-    rules, b, seed = about["rules"], settings["budget"], settings["seed"]
+    rules, b, seed = settings["rules"], settings["budget"], settings["seed"]
     yield f"{about['source']}: rules {rules}, b = {b}, seed {seed}"
     yield f"{0:>9}  champion: {champion}"
     tried: set[Config] = set()
@@ -118,7 +124,8 @@ def story(
     if end is None:
         yield "the run did not come to its end"
     else:
-        yield f"{end['examples']:>9}  end: served loss {end['loss']:.6g}, champion: {champion}"
+        loss = "none" if end["loss"] is None else f"{end['loss']:.6g}"
+        yield f"{end['examples']:>9}  end: served loss {loss}, champion: {champion}"
         yield f"{'':>9}  same as: vw {champion.vw_args()}".rstrip()
 
 

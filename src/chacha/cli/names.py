@@ -7,10 +7,11 @@ from typing import Any
 
 from chacha.config import Value
 from chacha.errors import ConfigError
+from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
 from chacha.sources import Categories, Missing, TableSpec
 from chacha.space import Domain, Interactions, LogUniform, Uniform
 
-__all__ = ["Rules", "init_values", "table_spec", "tuned"]
+__all__ = ["Rules", "init_values", "loss_named", "table_spec", "tuned"]
 
 
 class Rules(Enum):
@@ -49,6 +50,30 @@ def tuned(words: str) -> dict[str, Interactions | Domain]:
     if not names:
         raise ConfigError(f"--tune needs a comma list of {', '.join(TUNABLE)}")
     return {name: TUNABLE[name] for name in names}
+
+
+def loss_named(name: str) -> Loss:
+    """The loss that a word on the command line means.
+
+    >>> loss_named("quantile:0.9")
+    Quantile(tau=0.9)
+    """
+    word, colon, argument = name.partition(":")
+    if word == "quantile":
+        try:
+            return Quantile(float(argument) if colon else 0.5)
+        except ValueError as error:
+            raise ConfigError(f"quantile:TAU needs a number between 0 and 1, got {name}") from error
+    simple: dict[str, Loss] = {
+        "squared": Squared(),
+        "logistic": Logistic(),
+        "poisson": Poisson(),
+        "hinge": Hinge(),
+    }
+    if name not in simple:
+        choices = "squared, logistic, quantile:TAU, poisson, hinge"
+        raise ConfigError(f"there is no loss {name!r}; choose from {choices}")
+    return simple[name]
 
 
 def _value(text: str) -> Value:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any, Protocol
 
@@ -15,32 +17,69 @@ from chacha.decisions import Decision
 from chacha.errors import ConfigError
 from chacha.summary import Step
 
-__all__ = ["DecisionLog", "JsonResult", "NoPredictions", "Predictions", "open_predictions"]
+__all__ = ["Outputs", "distinct"]
 
 
-def open_text(path: str) -> IO[str]:
-    """A text file to write, or stdout for `-`."""
-    return sys.stdout if path == "-" else open(path, "w", encoding="utf-8")
+class Output:
+    """A text file to write, or stdout for `-`; what goes wrong names the file."""
 
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._file: IO[str] = sys.stdout
+        if path != "-":
+            self._file = Path(path).open("w", encoding="utf-8")  # noqa: SIM115
 
-def close(file: IO[str]) -> None:
-    """Close a file of :func:`open_text`; stdout stays open."""
-    file.flush()
-    if file is not sys.stdout:
-        file.close()
+    def write(self, text: str) -> None:
+        """Write a piece."""
+        with self._named():
+            self._file.write(text)
+
+    def close(self) -> None:
+        """Write what is left; stdout stays open."""
+        with self._named():
+            self._file.flush()
+            if self._file is not sys.stdout:
+                self._file.close()
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        try:
+            yield
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, self.path) from error
 
 
 class JsonResult:
     """One JSON object at the end of a run; the file is opened before the run begins."""
 
     def __init__(self, path: str | None) -> None:
-        self._file = None if path is None else open_text(path)
+        self._out = None if path is None else Output(path)
 
     def write(self, data: Mapping[str, Any]) -> None:
         """The object."""
-        if self._file is not None:
-            self._file.write(json.dumps(data, indent=2, ensure_ascii=False) + "\n")
-            close(self._file)
+        if self._out is not None:
+            self._out.write(json.dumps(data, indent=2) + "\n")
+            self._out.close()
+
+
+def distinct(source: str, **outputs: str | None) -> None:
+    """Refuse to write two things to one place, or over the source.
+
+    >>> distinct("a.vw", json="out.json", predictions="out.json")
+    Traceback (most recent call last):
+    chacha.errors.ConfigError: --predictions out.json: --json writes there too; give another file
+    """
+    taken = {} if source == "-" else {os.path.realpath(source): "it is read from"}
+    for flag, path in outputs.items():
+        if path is None:
+            continue
+        place = path if path == "-" else os.path.realpath(path)
+        name = f"--{flag.replace('_', '-')}"
+        if place in taken and not (place.startswith("/dev/")):
+            raise ConfigError(f"{name} {path}: {taken[place]} too; give another file")
+        taken[place] = f"{name} writes there"
 
 
 class Predictions(Protocol):
@@ -67,7 +106,7 @@ class TextPredictions:
     """VW's form, `prediction tag`, or with `as_json` one object a line."""
 
     def __init__(self, path: str, as_json: bool) -> None:
-        self._file = open_text(path)
+        self._out = Output(path)
         self._json = as_json
 
     def write(self, i: int, step: Step) -> None:
@@ -79,13 +118,13 @@ class TextPredictions:
                 "label": step.example.label,
                 "served_by": str(step.served_by),
             }
-            self._file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            self._out.write(json.dumps(row) + "\n")
         else:
-            self._file.write(f"{step.prediction!r} {step.example.tag}".rstrip() + "\n")
+            self._out.write(f"{step.prediction!r} {step.example.tag}".rstrip() + "\n")
 
     def close(self) -> None:
         """Flush."""
-        close(self._file)
+        self._out.close()
 
 
 class ParquetPredictions:
@@ -137,12 +176,12 @@ class DecisionLog:
     """The decisions of a run, one JSON object a line, after one that describes the run."""
 
     def __init__(self, path: str | None, run: Mapping[str, Any]) -> None:
-        self._file = None if path is None else open_text(path)
+        self._out = None if path is None else Output(path)
         self._write({"kind": "Run", **run})
 
     def _write(self, record: Mapping[str, Any]) -> None:
-        if self._file is not None:
-            self._file.write(json.dumps(record, ensure_ascii=False) + "\n")
+        if self._out is not None:
+            self._out.write(json.dumps(record) + "\n")
 
     def write(self, decisions: Iterable[Decision]) -> None:
         """The decisions of one example."""
@@ -152,5 +191,35 @@ class DecisionLog:
     def close(self, end: Mapping[str, Any]) -> None:
         """The last line tells how the run ended."""
         self._write({"kind": "End", **end})
-        if self._file is not None:
-            close(self._file)
+        if self._out is not None:
+            self._out.close()
+
+
+class Outputs:
+    """All that a run writes: predictions and decisions as they come, the result at the end."""
+
+    def __init__(
+        self,
+        predictions: str | None,
+        save_decisions: str | None,
+        json: str | None,
+        about: Mapping[str, Any],
+    ) -> None:
+        self._predictions = open_predictions(predictions)
+        self._result = JsonResult(json)
+        self._decisions = DecisionLog(save_decisions, about)
+        self._next = 0
+
+    def see(self, step: Step) -> None:
+        """One step."""
+        self._predictions.write(self._next, step)
+        self._decisions.write(step.decisions)
+        self._next += 1
+
+    def finish(self, result: Mapping[str, Any]) -> None:
+        """The end; one output that fails does not keep the others from being written."""
+        end = {key: result[key] for key in ("examples", "loss", "config", "promotions")}
+        with ExitStack() as last:
+            last.callback(self._predictions.close)
+            last.callback(self._decisions.close, end)
+            last.callback(self._result.write, result)

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import os
 import resource
 import sys
 import time
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
 
 import chacha
-from chacha.cli.names import Rules, init_values, table_spec, tuned
-from chacha.cli.outputs import DecisionLog, JsonResult, open_predictions
+from chacha.cli.names import Rules, init_values, loss_named, table_spec, tuned
+from chacha.cli.outputs import Outputs, distinct
 from chacha.cli.show import Screen
-from chacha.losses import loss_named
+from chacha.errors import ConfigError, PoolError
 from chacha.model import ChaCha
 from chacha.pools import open_pool
 from chacha.progress import Spacing
 from chacha.sources import Categories, Missing, OnBad, open_source
+from chacha.summary import Step, describe
 
 __all__ = ["run"]
 
@@ -95,42 +98,57 @@ def run(
     ] = None,
 ) -> None:
     """Tune while passing over a stream, and serve a prediction for every example."""
+    distinct(source, json=json, predictions=predictions, save_decisions=save_decisions)
     table = table_spec(target, namespaces, group or [], group_by, categories, missing)
-    model = PRESETS[rules](
-        budget=budget,
-        space=tuned(tune),
-        init=init_values(init or []),
-        loss=loss_named(loss),
-        pool=open_pool(pool),
-        seed=seed,
-        baseline=baseline,
-    )
+    try:
+        model = PRESETS[rules](
+            budget=budget,
+            space=tuned(tune),
+            init=init_values(init or []),
+            loss=loss_named(loss),
+            pool=open_pool(pool),
+            seed=seed,
+            baseline=baseline,
+        )
+    except PoolError as error:  # the initial configuration is part of the command line
+        raise ConfigError(str(error)) from error
     screen = Screen(model, Spacing(spacing), quiet)
     stream = open_source(source, table)
     steps = model.steps(stream, limit=limit, on_bad=on_bad)
-    writer = open_predictions(predictions)
-    final = JsonResult(json)
-    about = {"source": stream.name, "version": chacha.__version__, "settings": model.settings}
-    log = DecisionLog(save_decisions, {**about, "rules": rules.value})
-    began, cpu = time.perf_counter(), cpu_seconds()
-    interrupted = False
-    try:
-        with screen:
-            for i, step in enumerate(steps):
-                writer.write(i, step)
-                log.write(step.decisions)
-                screen.see(step)
-    except KeyboardInterrupt:
-        interrupted = True
-    finally:  # what was learned until an error or Ctrl-C is told all the same
-        result = _result(model, about, time.perf_counter() - began, cpu_seconds() - cpu)
-        writer.close()
-        log.close({key: result[key] for key in ("examples", "loss", "config", "promotions")})
-        final.write(result)
-        screen.finish()
-    if interrupted:
+    chosen = {
+        "rules": rules.value,
+        "limit": limit,
+        "on_bad": on_bad.value if on_bad else None,
+        "baseline": baseline,
+        "table": describe(table),
+    }
+    settings = {**model.settings, **chosen}
+    about = {"source": stream.name, "version": chacha.__version__, "settings": settings}
+    outputs = Outputs(predictions, save_decisions, json, about)
+    if not _follow(steps, model, screen, outputs, about):
         screen.tell(f"interrupted after {model.examples} examples")
         raise typer.Exit(1)
+
+
+def _follow(
+    steps: Iterator[Step], model: ChaCha, screen: Screen, outputs: Outputs, about: dict[str, Any]
+) -> bool:
+    """Pass over the stream; False if Ctrl-C ended it.
+
+    What was learned until Ctrl-C or an error is told and written all the same.
+    """
+    began, cpu = time.perf_counter(), cpu_seconds()
+    try:
+        with screen:
+            for step in steps:
+                outputs.see(step)
+                screen.see(step)
+    except KeyboardInterrupt:
+        return False
+    finally:
+        screen.finish()
+        outputs.finish(_result(model, about, time.perf_counter() - began, cpu_seconds() - cpu))
+    return True
 
 
 def _result(model: ChaCha, about: dict[str, Any], seconds: float, cpu: float) -> dict[str, Any]:
@@ -142,9 +160,9 @@ def _result(model: ChaCha, about: dict[str, Any], seconds: float, cpu: float) ->
         "examples": summary.examples,
         "skipped": sum(summary.skipped.values()),
         "skipped_by_reason": summary.skipped,
-        "loss": summary.loss,
+        "loss": _finite(summary.loss),
         "loss_name": summary.loss_name,
-        "metrics": summary.metrics,
+        "metrics": {key: _finite(value) for key, value in summary.metrics.items()},
         "champion": str(summary.champion),
         "config": summary.champion.to_json(),
         "vw_args": summary.champion.vw_args(),
@@ -157,5 +175,10 @@ def _result(model: ChaCha, about: dict[str, Any], seconds: float, cpu: float) ->
         "version": about["version"],
     }
     if summary.baseline_loss is not None:
-        result["baseline_loss"] = summary.baseline_loss
+        result["baseline_loss"] = _finite(summary.baseline_loss)
     return result
+
+
+def _finite(value: float | None) -> float | None:
+    """JSON has no word for infinity."""
+    return value if value is not None and math.isfinite(value) else None

@@ -8,13 +8,18 @@ from typing import cast
 from chacha.errors import ConfigError
 from chacha.pool import LivePool
 
-__all__ = ["POOLS", "open_pool"]
+__all__ = ["POOLS", "default_pool", "open_pool"]
 
 POOLS = {
     "vw": ("chacha.pools.vw", "VWPool"),
     "reference": ("chacha.pools.reference", "ReferencePool"),
 }
 """The names of the command line, and where each pool lives."""
+
+
+def default_pool() -> LivePool:
+    """The pool of a model that names none: Vowpal Wabbit."""
+    return open_pool("vw")
 
 
 def open_pool(name: str) -> LivePool:

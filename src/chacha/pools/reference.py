@@ -7,7 +7,6 @@ of operations, so that its predictions equal VW's to the last bit.
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import math
 from collections.abc import Callable, Iterator
 
@@ -38,10 +37,10 @@ ZERO, ONE, TWO, FOUR = f32(0), f32(1), f32(2), f32(4)
 
 def _expf() -> Callable[[float], float]:
     """The C library's exp in single precision, the one VW calls."""
-    library = ctypes.util.find_library("m")
-    if library is None:
+    try:
+        expf = ctypes.CDLL(None).expf
+    except (OSError, AttributeError):
         return math.exp
-    expf = ctypes.CDLL(library).expf
     expf.argtypes, expf.restype = [ctypes.c_float], ctypes.c_float
     return expf
 
@@ -110,9 +109,10 @@ class ReferenceLearner:
 
     def learn(self, example: Example) -> None:
         """One update: predict, find every weight's rate, move the weights."""
-        if example.label is None or example.weight <= 0:
-            return
         y, weight = f32(example.label), f32(example.weight)
+        if weight <= 0:  # VW takes note of the label all the same
+            self.low, self.high = min(self.low, y), max(self.high, y)
+            return
         with np.errstate(all="ignore"):
             features = [(x, self.slots.setdefault(i, Slot())) for x, i in self._features(example)]
             raw = f32(example.initial)

@@ -31,11 +31,24 @@ __all__ = ["VWPool"]
 Workspace = Any  # vowpalwabbit ships no types
 native = pyvw.pylibvw.vw
 
-OWN_PARSER = frozenset(
-    {"affix", "dictionary", "dictionary_path", "feature_limit", "hash", "hash_seed", "ignore"}
-    | {"keep", "ngram", "redefine", "skips", "sort_features", "spelling"}
+SHARED = frozenset(
+    {"adaptive", "bit_precision", "boosting", "coin", "ftrl", "ftrl_alpha", "ftrl_beta"}
+    | {"initial_t", "initial_weight", "invariant", "l1", "l2", "learning_rate", "loss_function"}
+    | {"max_prediction", "min_prediction", "nn", "noconstant", "normalized", "power_t"}
+    | {"quantile_tau", "sgd", "sparse_l2"}
 )
-"""Options that change what an example holds: a model with one of them parses for itself."""
+"""Options with which models may share one parsed example, bit for bit (a test says so).
+
+A model with any other option parses for itself: it may change what an example holds.
+"""
+
+REFUSED = frozenset(
+    {"active", "audit", "cache", "cache_file", "daemon", "data", "dsjson", "final_regressor"}
+    | {"foreground", "invert_hash", "json", "kill_cache", "output_feature_regularizer_binary"}
+    | {"output_feature_regularizer_text", "passes", "pid_file", "port", "port_file", "predictions"}
+    | {"raw_predictions", "readable_model", "save_per_pass", "stdin", "testonly"}
+)
+"""Options that read, write or keep VW from learning: chacha does that itself."""
 
 
 def _open(words: list[str], what: str) -> Workspace:
@@ -96,15 +109,16 @@ class VWPool:
         for key in config.values:
             if key not in vw_options():
                 raise PoolError(f"VW has no option --{key} (from {config})")
+            if key in REFUSED:
+                raise PoolError(f"--{key} is not for chacha, which reads, writes and learns itself")
+        if config.values.get("link", "identity") != "identity":
+            raise PoolError(f"{config}: leave --link out; the loss turns margins into predictions")
         workspace = _open(config.vw_arg_list(), str(config))
-        if (workspace.get_label_type().name, workspace.get_prediction_type().name) != (
-            "SIMPLE",
-            "SCALAR",
-        ):
+        if _kind(workspace) != ("SIMPLE", "SCALAR"):
             workspace.finish()
             raise PoolError(f"{config}: chacha needs VW options that predict one number per line")
         self._models[config] = workspace
-        if OWN_PARSER & config.values.keys():
+        if config.values.keys() - SHARED:
             self._alone[config] = None
 
     def stop(self, config: Config) -> None:
@@ -115,12 +129,13 @@ class VWPool:
 
     def predict(self, example: Example) -> Mapping[Config, float]:
         """What every live model predicts."""
-        return self._visit(example.body, learn=False)
+        line = example.line if example.initial else example.body  # the label is not looked at
+        return self._visit(line, learn=False)
 
     def learn(self, example: Example) -> Mapping[Config, float]:
         """Every live model predicts, then learns."""
         refuse_unlabelled(example)
-        return self._visit(example.line, learn=example.weight > 0)
+        return self._visit(example.line, learn=True)
 
     def _visit(self, line: str, learn: bool) -> Mapping[Config, float]:
         """Hand one parsed line from model to model."""
@@ -143,8 +158,6 @@ class VWPool:
                     predictions[config] = _turn(workspace, example, learn)
                     if learn:
                         native._finish_example(workspace, example)
-                native.unsetup_example(owner, example)
-                native.setup_example(self._parser, example)
         return {config: predictions[config] for config in self._models}
 
     @contextmanager
@@ -154,6 +167,14 @@ class VWPool:
             yield example
         finally:
             native._finish_example(workspace, example)  # back into the workspace's pool
+
+
+def _kind(workspace: Workspace) -> tuple[str, str]:
+    """The types of label and prediction, by name; empty where VW's Python does not know them."""
+    try:
+        return workspace.get_label_type().name, workspace.get_prediction_type().name
+    except Exception:
+        return "", ""
 
 
 def _turn(workspace: Workspace, example: Any, learn: bool) -> float:

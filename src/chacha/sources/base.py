@@ -104,7 +104,10 @@ def good_examples(
         if on_bad is OnBad.SKIP or row.harmless:
             skipped[row.reason] = skipped.get(row.reason, 0) + 1
         else:
-            raise BadExample(f"{row} (--on-bad skip leaves such rows out and counts them)")
+            raise BadExample(
+                f"{row} (to leave such rows out and count them: --on-bad skip, OnBad.SKIP)",
+                row.reason,
+            )
 
 
 def open_bytes(path: str) -> IO[bytes] | pa.NativeFile:
@@ -120,7 +123,7 @@ def open_bytes(path: str) -> IO[bytes] | pa.NativeFile:
     if file.is_dir():
         raise SourceError(f"{path}: is a directory; give one file")
     try:
-        return pa.input_stream(path, compression=COMPRESSION.get(file.suffix))
+        return pa.input_stream(path, compression=COMPRESSION.get(file.suffix.lower()))
     except FileNotFoundError as error:
         raise SourceError(f"{path}: no such file") from error
     except PermissionError as error:
@@ -130,7 +133,7 @@ def open_bytes(path: str) -> IO[bytes] | pa.NativeFile:
 
 
 class ByteReader:
-    """Reads blocks from a file; what goes wrong names the file. Used as a file by Arrow.
+    """Reads blocks from a file; remembers what went wrong, for the reader to tell the place.
 
     >>> import io
     >>> reader = ByteReader(io.BytesIO(b"a,b"), "x.csv")
@@ -142,15 +145,17 @@ class ByteReader:
         self._file = file
         self._head = b""
         self.name = name
-        self.closed = False
+        self.failed: SourceError | None = None  # why nothing more could be read
 
     def peek_line(self) -> bytes:
         """The first line, without taking it."""
-        while b"\n" not in self._head:
-            block = self._read(BLOCK)
+        parts = [self._head]
+        while b"\n" not in parts[-1]:
+            block = self._read(READ)
             if not block:
                 break
-            self._head += block
+            parts.append(block)
+        self._head = b"".join(parts)
         return self._head.partition(b"\n")[0]
 
     def take_line(self) -> bytes:
@@ -159,20 +164,17 @@ class ByteReader:
         self._head = self._head[len(line) + 1 :]
         return line
 
-    def at_end(self) -> bool:
-        """Whether no byte is left."""
-        self.peek_line()
-        return not self._head
-
-    def read(self, size: int | None = -1) -> bytes:
+    def read(self, size: int) -> bytes:
         """The next bytes, at most `size` of them; empty at the end."""
-        size = BLOCK if size is None or size < 0 else size
         if self._head:
             block, self._head = self._head[:size], self._head[size:]
             return block
         return self._read(size)
 
     def _read(self, size: int) -> bytes:
+        """The next bytes of the file; a failure ends it and is kept in `failed`."""
+        if self.failed is not None:
+            return b""
         try:
             if hasattr(self._file, "read1"):  # a pipe gives what it has
                 return bytes(self._file.read1(size))
@@ -183,25 +185,13 @@ class ByteReader:
                 text = "the compressed file ends in the middle; it was cut off (truncated)"
             elif "header" in text or "Unknown frame" in text:
                 text = f"its ending says it is compressed, but it is not ({text})"
-            raise SourceError(f"{self.name}: cannot be read: {text}") from error
+            self.failed = SourceError(f"{self.name}: cannot be read: {text}")
+            return b""
 
     def close(self) -> None:
         """Close the file."""
-        self.closed = True
         if self._file is not sys.stdin.buffer:
             self._file.close()
-
-    def readable(self) -> bool:
-        """Part of Python's file protocol."""
-        return True
-
-    def writable(self) -> bool:
-        """Part of Python's file protocol."""
-        return False
-
-    def seekable(self) -> bool:
-        """Part of Python's file protocol."""
-        return False
 
     def __enter__(self) -> ByteReader:
         return self
@@ -217,9 +207,14 @@ def byte_lines(reader: ByteReader) -> Iterator[bytes]:
     >>> list(byte_lines(ByteReader(io.BytesIO(b"a\\r\\nb"), "x")))
     [b'a\\r', b'b']
     """
-    rest = b""
+    parts: list[bytes] = []  # of a line that has not ended yet
     while block := reader.read(READ):
-        *lines, rest = (rest + block).split(b"\n")
-        yield from lines
-    if rest:
+        first, *lines = block.split(b"\n")
+        parts.append(first)
+        if lines:
+            yield b"".join(parts)
+            yield from lines[:-1]
+            parts = [lines[-1]]
+    rest = b"".join(parts)
+    if rest and reader.failed is None:  # what a failure cut off is no line
         yield rest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import string
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from chacha.errors import BadExample
@@ -42,13 +42,15 @@ def feature(name: str, value: Any) -> tuple[str, float] | None:
     >>> feature("age", 3), feature("color", "red"), feature("vip", True), feature("x", None)
     (('age', 3.0), ('color=red', 1.0), ('vip', 1.0), None)
     """
+    if not name:
+        raise BadExample("a feature has no name; every feature needs one")
     if value is None:
         return None
     if isinstance(value, str):
         return f"{escape(name)}={escape(value)}", 1.0
     try:
         number = float(value)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise BadExample(
             f"feature {name!r} is {value!r:.60}; a value is a number, a word, a bool or None",
             "not a value",
@@ -81,8 +83,8 @@ class Grouping:
     {'a': [('a', 1.0), ('zebra', 1.0)]}
     """
 
-    def __init__(self, names: Iterable[Any]) -> None:
-        self.groups = sequential_groups(sorted(map(str, names)))
+    def __init__(self, names: Iterable[Any], groups: Mapping[str, str] | None = None) -> None:
+        self.groups = dict(groups or sequential_groups(sorted(map(str, names))))
         self._labels = sorted(set(self.groups.values()))
 
     def group_of(self, name: str) -> str:
@@ -96,8 +98,9 @@ class Grouping:
         for name, value in sorted(
             ((str(name), value) for name, value in x.items()), key=lambda e: e[0]
         ):
+            features = groups.setdefault(self.group_of(name), [])
             if (pair := feature(name, value)) is not None:
-                groups.setdefault(self.group_of(name), []).append(pair)
+                features.append(pair)
         return dict(sorted(groups.items()))
 
 
@@ -114,13 +117,15 @@ def grouped_features(x: Mapping[Any, Any]) -> Groups:
         label = group if group == DEFAULT_GROUP else escape(group)
         entries = {str(name): value for name, value in values.items()}
         pairs = [feature(name, entries[name]) for name in sorted(entries)]
-        if features := [pair for pair in pairs if pair is not None]:
-            groups[label] = features
+        if entries:
+            groups[label] = [pair for pair in pairs if pair is not None]
     return groups
 
 
 class DictReader:
     """Turns dicts into examples; the first flat one that was good decides the groups.
+
+    `check` is what else a label must pass to be good.
 
     >>> reader = DictReader()
     >>> reader.example({"age": 3, "hour": 5}).line
@@ -130,7 +135,8 @@ class DictReader:
     '|age age:4.0 late'
     """
 
-    def __init__(self) -> None:
+    def __init__(self, check: Callable[[float], float] = lambda label: label) -> None:
+        self.check = check
         self.grouping: Grouping | None = None
 
     def example(self, x: Mapping[Any, Any], place: str = "") -> Example:
@@ -144,3 +150,8 @@ class DictReader:
         """`x` was good: if it is the first flat one, its names decide the groups."""
         if self.grouping is None and x and not is_grouped(x):
             self.grouping = Grouping(x)
+
+    def adopt(self, groups: Mapping[str, str]) -> None:
+        """A table decides the groups (column -> group) of the dicts that come after it."""
+        if self.grouping is None:
+            self.grouping = Grouping(groups, groups)

@@ -21,7 +21,7 @@ class Rows:
 
     >>> rows = Rows([({"age": 3, "hour": 5}, 1.0), ({"age": None}, 2.0), "3 |age age:7"])
     >>> [example.line for example in rows]
-    ['1.0 |age age:3.0 |hour hour:5.0', '2.0 |', '3 |age age:7']
+    ['1.0 |age age:3.0 |hour hour:5.0', '2.0 |age', '3 |age age:7']
     """
 
     def __init__(
@@ -55,6 +55,7 @@ class Rows:
             return Bad(place, "no label", "the row has no label; learning needs one")
         try:
             example = self._reader.example(x, place).with_label(y)
+            self._reader.check(example.label or 0.0)
         except BadExample as error:
             return Bad(place, error.reason, str(error))
         self._reader.settle(x)

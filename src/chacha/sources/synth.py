@@ -110,6 +110,8 @@ class SynthSource:
         if stream not in STREAMS:
             choices = ", ".join(STREAMS)
             raise ConfigError(f"there is no stream synth:{stream}; choose from {choices}")
+        if seed < 0:
+            raise ConfigError(f"synth:{stream} needs seed >= 0, got seed={seed}")
         if n is not None and n < 1:
             raise ConfigError(f"synth:{stream} needs n >= 1, got n={n}")
         self.stream, self.n, self.seed = stream, n, seed

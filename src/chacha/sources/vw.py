@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from chacha.errors import BadExample, SourceError
 from chacha.example import Example, parse_line
 from chacha.sources.base import Bad, ByteReader, byte_lines, open_bytes
+from chacha.vwtext import read_number
 
 __all__ = ["VWFile", "vw_row"]
 
@@ -28,7 +29,10 @@ def vw_row(line: bytes, place: str) -> Example | Bad:
     except BadExample as error:
         return Bad(place, error.reason, str(error))
     if example.label is None:
-        return Bad(place, "no label", "the line has no label; learning needs one before the '|'")
+        message = "the line has no label; learning needs one before the '|'"
+        if example.tag and read_number(example.tag) is not None:
+            message = f"{example.tag!r} touches the '|', so VW reads it as a tag; put a space there"
+        return Bad(place, "no label", message)
     return example
 
 
@@ -48,16 +52,11 @@ class VWFile:
         reader, self._reader = self._reader or ByteReader(open_bytes(self.name), self.name), None
         number = 0
         with reader:
-            lines = enumerate(byte_lines(reader), start=1)
-            while True:
-                try:
-                    number, line = next(lines)
-                except StopIteration:
-                    break
-                except SourceError as error:
-                    raise SourceError(f"{error} (after line {number})") from error
+            for number, line in enumerate(byte_lines(reader), start=1):
                 if number == 1:
                     line = line.removeprefix(b"\xef\xbb\xbf")
                 yield vw_row(line, f"{self.name}:{number}")
+            if reader.failed is not None:
+                raise SourceError(f"{reader.failed} (after line {number})") from reader.failed
         if not number:
             raise SourceError(f"{self.name}: is empty; there is nothing to learn from")
