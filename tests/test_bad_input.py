@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import gzip
 import math
+import random
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import chacha
-from chacha import BadExample, ChaCha, Example, OnBad, ReferencePool, Rows, SourceError
+from chacha import (
+    BadExample,
+    Categories,
+    ChaCha,
+    Example,
+    OnBad,
+    ReferencePool,
+    Rows,
+    SourceError,
+    TableSpec,
+)
 from tests.test_sources import lines
 
 CLEAN = lines(1300)
@@ -79,6 +90,59 @@ def test_a_skipped_line_is_counted_and_does_no_harm(
     assert [d.to_json() for d in model.decisions] == clean[1]
 
 
+BAD_CELLS = {
+    "ragged": ("1,2", "ragged row"),
+    "a word": ("0.5,oops,u,1", "not a number"),
+    "nan": ("nan,1,u,1", "value not finite"),
+    "no target": ("1,1,zzz,", "no label"),
+    "nan target": ("1,1,zzz,nan", "value not finite"),
+    "infinite target": ("1,1,zzz,-inf", "value not finite"),
+    "beyond float32": ("1,1e39,zzz,1", "value not finite"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_CELLS)
+@pytest.mark.parametrize("categories", list(Categories), ids=lambda c: c.value)
+def test_a_bad_row_of_a_table_does_no_harm(
+    tmp_path: Path, name: str, categories: Categories
+) -> None:
+    """The next 1000 predictions equal a run without the row; also when it comes early."""
+    line, reason = BAD_CELLS[name]
+    rng = random.Random(1)
+    rows = [
+        f"{rng.random()},{rng.random()},{rng.choice('uvw')},{rng.random()}" for _ in range(1050)
+    ]
+    spec = TableSpec(categories=categories)
+    path = tmp_path / "t.csv"
+
+    def predictions(lines: list[str]) -> list[float]:
+        path.write_text("a,b,c,y\n" + "\n".join(lines) + "\n")
+        model = ChaCha.paper(budget=3)
+        source = chacha.open_source(path, spec)
+        made = [step.prediction for step in model.steps(source, on_bad=OnBad.SKIP)]
+        assert model.skipped == ({} if len(lines) == len(rows) else {reason: 1})
+        return made
+
+    clean = predictions(rows)
+    for at in (0, 50):
+        assert predictions([*rows[:at], line, *rows[at:]]) == clean
+
+
+def test_a_row_that_the_loss_refuses_decides_no_groups() -> None:
+    rows: list[Any] = [({f"f{i:02}": 1.0 for i in range(12)}, 7.0)]
+    rows += [({"p": 1.0, "q": i % 3}, i % 2) for i in range(5)]
+    model = ChaCha.paper(loss=chacha.Logistic())
+    model.run(rows, on_bad=OnBad.SKIP)
+    assert model.skipped == {"label refused": 1}
+    assert list(model.observed.groups) == ["p", "q"]
+
+
+def test_a_stream_without_a_usable_row_is_an_error() -> None:
+    for rows in (["x |a", "y |b"], [({"a": 1.0}, None)], [b"1 |a x"]):
+        with pytest.raises(SourceError, match=r"no examples in it; skipped: [12] "):
+            ChaCha.paper(pool=ReferencePool()).run(iter(rows))  # type: ignore[arg-type]
+
+
 BAD_ROWS: dict[str, tuple[Any, Any]] = {
     "NaN label": ({"a": 1.0, "b": 2.0}, math.nan),
     "infinite label": ({"a": 1.0}, math.inf),
@@ -86,6 +150,8 @@ BAD_ROWS: dict[str, tuple[Any, Any]] = {
     "NaN value": ({"a": math.nan, "b": 1.0}, 1.0),
     "infinite value": ({"a": -math.inf}, 1.0),
     "a list for a value": ({"a": [1, 2]}, 1.0),
+    "no name": ({"": 1.0, "b": 2.0}, 1.0),
+    "a group without a name": ({"": {"x": 1.0}, "b": {"y": 1.0}}, 1.0),
 }
 
 

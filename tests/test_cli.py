@@ -163,7 +163,7 @@ def test_tables_and_their_flags(tmp_path: Path) -> None:
         (["run", "synth:fried,n=9", "--rules", "luck"], "luck"),
         (["run", "synth:fried,n=9", "--init", "l2"], "KEY=VALUE"),
         (["run", "synth:fried,n=9", "--init", "nonsense=1"], "VW has no option --nonsense"),
-        (["run", "synth:fried,n=9", "--init", "active=on"], "not for chacha"),
+        (["run", "synth:fried,n=9", "--init", "active=on"], "cannot be used"),
         (["run", "synth:fried,n=9", "--init", "link=logistic"], "goes with the loss"),
         (["run", "synth:fried,n=9,seed=-1"], "options are|seed"),
         (["run", "synth:fried,n=9", "-P", "0.5"], "-P takes"),
@@ -191,11 +191,27 @@ def test_what_fails_exits_with_1(words: list[str], message: str) -> None:
     assert message in cli(*words, rc=1).stderr
 
 
-def test_a_full_disk_is_told() -> None:
-    if not Path("/dev/full").exists():
-        pytest.skip("this system has no /dev/full")
-    done = cli("run", "synth:fried,n=900", "-q", "--save-decisions", "/dev/full", rc=1)
-    assert "No space left" in done.stderr
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_full_disk_is_told_and_the_other_outputs_are_written(tmp_path: Path) -> None:
+    full, result = tmp_path / "full.txt", tmp_path / "r.json"
+    full.symlink_to("/dev/full")
+    words = ("run", "synth:fried,n=900", "-q", "--json", str(result))
+    for flag in ("--save-decisions", "--predictions"):
+        done = cli(*words, flag, str(full), rc=1)
+        assert f"{full}: No space left" in done.stderr
+        assert json.loads(result.read_text())["examples"] > 0
+
+
+def test_the_source_is_not_written_over(stream: Path) -> None:
+    before = stream.read_text()
+    for flag in ("--predictions", "--json", "--save-decisions"):
+        assert "give another file" in cli("run", str(stream), flag, str(stream), rc=2).stderr
+    assert stream.read_text() == before
+
+
+def test_nothing_usable_on_stdin_is_a_failure() -> None:
+    done = cli("run", "-", stdin="x |a\ny |b\n", rc=1)
+    assert "no examples in it; skipped: 2 label not finite" in done.stderr
 
 
 def test_a_reader_that_leaves_early_is_no_traceback(stream: Path) -> None:
@@ -222,6 +238,47 @@ def test_ctrl_c_tells_what_was_learned(tmp_path: Path) -> None:
     assert "interrupted after" in rest
     assert "Traceback" not in rest
     assert json.loads(result.read_text())["examples"] > 0
+
+
+def test_ctrl_c_works_while_a_table_on_stdin_waits(tmp_path: Path) -> None:
+    result = tmp_path / "r.json"
+    rows = "".join(f"{i},{i % 3},{i % 7}\n" for i in range(300))
+    with subprocess.Popen(
+        [sys.executable, "-m", "chacha", "run", "-", "-P", "50", "--json", str(result)],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        process.stdin.write("a,b,y\n" + rows)
+        process.stdin.flush()
+        for _ in range(3):
+            process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        began = time.monotonic()
+        assert "interrupted after" in process.stderr.read()
+    assert time.monotonic() - began < 10
+    assert process.returncode == 1
+    assert json.loads(result.read_text())["examples"] > 0
+
+
+def test_explain_takes_what_a_run_leaves(tmp_path: Path) -> None:
+    """A run that failed at its first row, one that was killed, odd names, stdin."""
+    path, source = tmp_path / "d.jsonl", tmp_path / "s.vw"
+    source.write_text("x |a b\n")
+    cli("run", str(source), "--save-decisions", str(path), "-q", rc=1)
+    assert "end: served loss none" in cli("explain", str(path)).stdout
+    source.write_text("".join(f"{i % 2} |a\u2028b x:1 |c\u0085 y:1\n" for i in range(30)))
+    cli("run", str(source), "--save-decisions", str(path), "-q")
+    assert "went live" in cli("explain", "--all", str(path)).stdout
+    text = path.read_text()
+    assert cli("explain", "-", stdin=text).stdout == cli("explain", str(path)).stdout
+    path.write_text(text[:-20])
+    assert "did not come to its end" in cli("explain", str(path)).stdout
+    for wrong in (text + text, '{"kind": "Run"}\n', text.replace('"config": {', '"config": [{', 1)):
+        path.write_text(wrong)
+        assert "chacha: " in cli("explain", str(path), rc=1).stderr
 
 
 def test_explain_tells_the_story(stream: Path, tmp_path: Path) -> None:

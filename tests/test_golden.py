@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -18,11 +19,12 @@ from chacha import ChaCha, Interactions, LogUniform, Promoted, ReferencePool
 
 NI = {"interactions": Interactions()}
 NI_LR = {**NI, "learning_rate": LogUniform(2e-10, 1.0)}
+LR = {"learning_rate": LogUniform(2e-10, 10.0)}
 
 
-def run(preset: str, space: Mapping[str, Any], stream: str) -> ChaCha:
+def run(preset: str, space: Mapping[str, Any], init: Mapping[str, Any], stream: str) -> ChaCha:
     make = {"paper": ChaCha.paper, "flaml": ChaCha.flaml}[preset]
-    model = make(pool=ReferencePool(), space=space, seed=1, keep_decisions=10**6)
+    model = make(pool=ReferencePool(), space=space, init=init, seed=1, keep_decisions=10**6)
     model.run(f"synth:{stream}")
     return model
 
@@ -37,52 +39,74 @@ def digest(model: ChaCha) -> str:
     return hashlib.sha256(json.dumps(records, sort_keys=True).encode()).hexdigest()[:12]
 
 
-GOLDEN: list[tuple[str, Mapping[str, Any], str, str, dict[str, int], list[tuple[int, str]]]] = [
-    (
+@dataclass
+class Golden:
+    preset: str
+    space: Mapping[str, Any]
+    init: Mapping[str, Any]
+    stream: str
+    fingerprint: str
+    kinds: str
+    champions: list[tuple[int, str]]
+
+
+GOLDEN = [
+    Golden(
         "paper",
         NI,
+        {},
         "interactions,n=2400",
-        "6e9dabbdc0ec",
-        {"WentLive": 36, "LeaseDoubled": 40, "Retired": 32, "Promoted": 1, "Eliminated": 2},
+        "c01935a5ceb5",
+        "Eliminated:2 LeaseDoubled:40 Promoted:1 Retired:32 WentLive:36",
         [(2104, "interactions ab")],
     ),
-    (
+    Golden(
         "flaml",
         NI,
+        {},
         "interactions,n=1200",
-        "f6815e32983e",
-        {"WentLive": 30, "LeaseDoubled": 36, "Retired": 26, "Promoted": 1, "Eliminated": 4},
+        "c53f1f38c982",
+        "Eliminated:4 LeaseDoubled:36 Promoted:1 Retired:26 WentLive:30",
         [(706, "interactions ab")],
     ),
-    (
+    Golden(
+        "paper",
+        LR,
+        {"learning_rate": 0.01},
+        "fried,n=400",
+        "b7e8eeff9f87",
+        "Eliminated:4 LeaseDoubled:14 Promoted:2 WentLive:4",
+        [
+            (273, "no interactions; learning_rate 0.117461894309"),
+            (284, "no interactions; learning_rate 8.37554283444"),
+        ],
+    ),
+    Golden(
         "paper",
         NI_LR,
+        {},
         "mv,n=1500",
-        "ea1c66d55950",
-        {"WentLive": 51, "LeaseDoubled": 51, "Retired": 47, "Eliminated": 7},
+        "1ef7af5e4036",
+        "Eliminated:7 LeaseDoubled:51 Retired:47 WentLive:51",
         [],
     ),
-    (
+    Golden(
         "flaml",
         NI_LR,
+        {},
         "2dplanes,n=1500",
-        "e72a85e9fca5",
-        {"WentLive": 48, "LeaseDoubled": 49, "Retired": 44, "Eliminated": 7},
+        "4d43b16f7f8c",
+        "Eliminated:3 LeaseDoubled:61 Retired:52 WentLive:56",
         [],
     ),
 ]
 
 
-@pytest.mark.parametrize(("preset", "space", "stream", "fingerprint", "kinds", "champions"), GOLDEN)
-def test_the_presets_decide_as_they_always_did(
-    preset: str,
-    space: Mapping[str, Any],
-    stream: str,
-    fingerprint: str,
-    kinds: dict[str, int],
-    champions: list[tuple[int, str]],
-) -> None:
-    model = run(preset, space, stream)
-    assert dict(Counter(d.kind for d in model.decisions)) == kinds
-    assert [(d.t, str(d.config)) for d in model.decisions if isinstance(d, Promoted)] == champions
-    assert digest(model) == fingerprint
+@pytest.mark.parametrize("golden", GOLDEN, ids=lambda g: f"{g.preset}-{g.stream}")
+def test_the_presets_decide_as_they_always_did(golden: Golden) -> None:
+    model = run(golden.preset, golden.space, golden.init, golden.stream)
+    kinds = Counter(d.kind for d in model.decisions)
+    champions = [(d.t, str(d.config)) for d in model.decisions if isinstance(d, Promoted)]
+    assert champions == golden.champions
+    assert " ".join(f"{kind}:{n}" for kind, n in sorted(kinds.items())) == golden.kinds
+    assert digest(model) == golden.fingerprint

@@ -9,8 +9,10 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, get_type_hints
 
+import numpy as np
 import pytest
 import vowpalwabbit
 from hypothesis import given, settings
@@ -81,6 +83,44 @@ def test_one_by_one_equals_run(pool: Callable[[], chacha.LivePool]) -> None:
     assert parts.loss == whole.loss
     if pool is VWPool:
         assert whole.promotions >= 1
+
+
+def test_one_by_one_equals_run_for_dicts_and_tables(tmp_path: Path) -> None:
+    rng = random.Random(4)
+    rows = [
+        ({f"x{i}": rng.uniform(-1, 1) for i in range(4)} | {"c": rng.choice("uvw")}, rng.random())
+        for _ in range(150)
+    ]
+    single, whole = model(pool=ReferencePool()), model(pool=ReferencePool())
+    predictions = []
+    for x, y in rows:
+        predictions.append(single.predict_one(x))
+        single.learn_one(x, y)
+    assert [step.prediction for step in whole.steps(chacha.Rows(rows))] == predictions
+    assert whole.decisions == single.decisions
+    names = list(rows[0][0])
+    path = tmp_path / "t.csv"
+    lines = [",".join([*(str(x[name]) for name in names), repr(y)]) for x, y in rows]
+    path.write_text(",".join([*names, "y"]) + "\n" + "\n".join(lines) + "\n")
+    table = model(pool=ReferencePool())
+    table.run(path)
+    columns = {name: name for name in names}
+    assert table._dicts.grouping is not None
+    assert table._dicts.grouping.groups == columns, "dicts that follow go to the table's groups"
+    by_line = model(pool=ReferencePool())
+    for row in chacha.open_source(path):
+        assert isinstance(row, Example)
+        by_line.learn_one(row.body, row.label)
+    assert by_line.decisions == table.decisions
+    assert by_line.loss == table.loss
+
+
+def test_pool_and_core_agree_at_every_step() -> None:
+    m = model(pool=ReferencePool(), lease_factor=1, evidence=chacha.SampleComplexity(scale=0.001))
+    for row in examples(600):
+        m.learn_one(row)
+        assert set(m.pool.live) == {m.champion, *m.challengers} == set(m._driver._births)
+    assert m.promotions > 3
 
 
 def test_predicting_never_or_often_changes_nothing() -> None:
@@ -201,6 +241,56 @@ def test_a_model_that_restarted_since_is_not_charged() -> None:
     assert m.core.standing[m.champion].n == 2
 
 
+def test_the_decisions_of_an_ask_come_with_the_next_step() -> None:
+    m = model(pool=ReferencePool())
+    ticket = m.ask(examples(1)[0])
+    assert [d.kind for d in m.decisions] == ["WentLive"] * 4
+    assert m.tell(ticket, 1.0) == list(m.decisions)
+
+
+def test_the_baseline_is_charged_as_everyone_is() -> None:
+    """With b = 1 it is the same model, also when labels come late."""
+    m = model(pool=ReferencePool(), budget=1, baseline=True)
+    waiting = []
+    for row in examples(120):
+        waiting.append((m.ask(row.body), row.label or 0.0))
+        if len(waiting) > 40:
+            m.tell(*waiting.pop(0))
+    assert m.loss == m.summary().baseline_loss
+
+
+@pytest.mark.parametrize(
+    "first", ["1 |", "1 |a x", "1 |a 0:0 |b", {}, {"a": None}, {"a": {"x": 1.0}}]
+)
+def test_a_poor_first_example_does_not_end_tuning(first: Any) -> None:
+    """The oracle is asked again until there is something to propose."""
+    m = model(pool=ReferencePool())
+    m.learn_one(first, 1.0)
+    for row in examples(3):
+        m.learn_one(row)
+    assert len(m.challengers) >= 1
+    assert len(m.core.S) >= 1
+
+
+def test_an_oracle_that_fails_is_asked_again() -> None:
+    calls = 0
+
+    def moody(champion: Config, groups: Any) -> list[Config]:
+        nonlocal calls
+        calls += 1
+        if calls == 1:
+            raise RuntimeError("not today")
+        return [champion.with_product("ab")]
+
+    m = model(pool=ReferencePool(), oracle=moody)
+    rows = examples(3)
+    with pytest.raises(RuntimeError, match="not today"):
+        m.learn_one(rows[0])
+    m.learn_one(rows[0])
+    assert m.examples == 1
+    assert [str(c) for c in m.challengers] == ["interactions ab"]
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
@@ -267,11 +357,40 @@ def test_presets() -> None:
         ({"budget": True}, "budget"),
         ({"lease_factor": 0}, "lease_factor"),
         ({"max_pending": 0}, "max_pending"),
+        ({"keep_decisions": -1}, "keep_decisions"),
+        ({"seed": None}, "seed"),
+        ({"pool": "vw"}, "pool must be an object"),
+        ({"loss": "logistic"}, "loss must be an object"),
+        ({"oracle": 5}, "oracle must be an object"),
+        ({"space": 5}, "space must map"),
+        ({"init": {"loss_function": "logistic"}}, "goes with the loss"),
+        ({"init": {"interactions": ["ab", 5]}}, "a product needs"),
+        ({"init": {"interactions": [("a b", "c")]}}, "no white space"),
     ],
 )
 def test_wrong_settings_are_named(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(chacha.ConfigError, match=message):
-        ChaCha.paper(pool=ReferencePool(), **settings)
+        ChaCha.paper(**{"pool": ReferencePool(), **settings})
+
+
+def test_whole_numbers_of_numpy_are_whole_numbers() -> None:
+    m = ChaCha.paper(pool=ReferencePool(), budget=np.int64(3), seed=np.int32(1))  # type: ignore[arg-type]
+    m.ask("|a x")
+    m.tell(np.int64(0), np.float32(1.5))  # type: ignore[arg-type]
+    assert m.examples == 1
+
+
+def test_wrong_calls_are_named() -> None:
+    m: Any = ChaCha.paper(pool=ReferencePool())
+    for call, message in [
+        (lambda: m.run(5), "a source is a path"),
+        (lambda: m.run("synth:fried,n=3", limit=-1), "limit"),
+        (lambda: m.run("synth:fried,n=3", on_bad="skip"), "on_bad must be"),
+        (lambda: m.learn_one(5, 1.0), "x must be a dict"),
+    ]:
+        with pytest.raises(chacha.ConfigError, match=message):
+            call()  # type: ignore[no-untyped-call]
+    assert m.examples == 0
 
 
 def test_a_misspelt_setting_is_an_error() -> None:
@@ -294,8 +413,10 @@ def test_a_challenger_that_the_learner_refuses_is_withdrawn_and_told() -> None:
     rows = examples(30)
     with pytest.raises(chacha.PoolError, match="no option --nonsense"):
         m.learn_one(rows[0])
-    for row in rows:
+    assert m.examples == 1, "the example has been learned"
+    for row in rows[1:]:
         m.learn_one(row)
+    assert [str(d.config) for d in m.decisions if d.kind == "WentLive"] == ["interactions ab"]
     assert [str(live.config) for live in m.live] == ["no interactions", "interactions ab"]
     assert set(m.pool.live) == {live.config for live in m.live}
 
@@ -305,9 +426,12 @@ def test_memory_does_not_grow_with_the_stream() -> None:
     m = ChaCha.paper(keep_decisions=10, max_pending=5)
     sizes = []
     for i, row in enumerate(examples(3000, "fried")):
-        m.ask(row.body)
-        m.learn_one(row.line)
-        if i in (500, 2999):
+        ticket = m.ask(row.body)
+        if i % 2:
+            m.tell(ticket, row.label or 0.0)
+        else:
+            m.learn_one(row.line)
+        if i in (501, 2999):
             seen = sum(len(s) for s in m.observed._seen.values())
             sizes.append((len(m.decisions), m.pending, len(m._tickets._told), seen, len(m.live)))
     assert sizes[0] == sizes[1]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from chacha import Config, LivePool, PoolError, ReferencePool, SequentialPool, parse_line
 from chacha.checks import all_checks
-from chacha.pools.vw import VWPool, vw_options
+from chacha.pools.vw import SHARED, VWPool, vw_options
 from chacha.vwtext import hash_name, read_number
 
 POOLS: dict[str, Callable[[], LivePool]] = {"vw": VWPool, "reference": ReferencePool}
@@ -71,7 +71,8 @@ CONFIGS = [
 
 
 def a_line(rng: random.Random) -> str:
-    words = [f"{rng.uniform(-3, 3):.5f}", rng.choice(["", "", "2", "0.5"]), rng.choice(["", "'t"])]
+    weight = rng.choice(["", "", "2", "0.5", "0", "1 0.25", "2 -0.5"])  # with an initial, too
+    words = [f"{rng.uniform(-3, 3):.5f}", weight, rng.choice(["", "'t"])]
     line = " ".join(word for word in words if word) + " "
     for group in rng.sample(GROUPS, rng.randint(3, len(GROUPS))):
         line += f"|{group}{rng.choice(['', '', ':0.5']) if group else ''}"
@@ -115,7 +116,7 @@ def test_vw_pool_equals_separate_workspaces_through_start_stop_and_restart(seed:
         example = parse_line(line)
         expected = {}
         for config, workspace in alone.items():
-            expected[config] = workspace.predict(example.body)
+            expected[config] = workspace.predict(line)
             workspace.learn(line)
         assert dict(pool.predict(example)) == expected
         assert dict(pool.learn(example)) == expected
@@ -136,6 +137,12 @@ OPTIONS: list[dict[str, object]] = [
     {"hash": "all"},
     {"bit_precision": 24},
     {"boosting": 3},
+    {"noconstant": True, "min_prediction": -1.0, "max_prediction": 1.0},
+    {"ftrl": True, "ftrl_alpha": 0.1},
+    {"adaptive": True, "sparse_l2": 1e-4},
+    {"baseline": True},
+    {"spelling": "a"},
+    {"interactions": "bc"},
 ]
 
 
@@ -147,14 +154,20 @@ def test_any_option_of_vw_shares_the_parse_or_parses_for_itself() -> None:
     for config in configs:
         pool.start(config)
     alone = {config: separate(config) for config in configs}
+    assert {c for c in configs if c.values.keys() - SHARED} == set(pool._alone)
+    assert 6 <= len(pool._alone) < len(configs)
     for _ in range(300):
         line = a_line(rng)
         example = parse_line(line)
-        pool.predict(example)
+        asked = dict(pool.predict(example))
         expected = {}
-        for config, workspace in alone.items():
-            expected[config] = workspace.predict(example.body)
-            workspace.learn(line)
+        for config, workspace in alone.items():  # predict(line) would make VW's clock tick
+            parsed = workspace.parse(line)
+            workspace.predict(parsed)
+            expected[config] = parsed.get_simplelabel_prediction()
+            workspace.learn(parsed)
+            workspace.finish_example(parsed)
+        assert asked == expected
         assert dict(pool.learn(example)) == expected
 
 
@@ -227,6 +240,11 @@ def test_no_model_outlives_its_retirement() -> None:
         ({"learning_rate": "fast"}, "VW refused"),
         ({"oaa": 3}, "one number per line"),
         ({"cb": 2}, "one number per line"),
+        ({"lda": 2}, "one number per line"),
+        ({"link": "logistic"}, "the loss turns margins"),
+        ({"active": True}, "does not learn from every example"),
+        ({"final_regressor": "m"}, "reads and writes by itself"),
+        ({"lrq": "ab2"}, "predict changes the model"),
     ],
 )
 def test_vw_pool_refuses_in_words(values: dict[str, object], message: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import itertools
 import math
 from collections.abc import Iterator
@@ -19,8 +20,8 @@ from hypothesis import strategies as st
 import chacha
 from chacha import BadExample, ChaCha, Example, ReferencePool, SourceError, TableSpec, open_source
 from chacha.sources import Categories, CsvFile, Missing
-from chacha.sources.base import BLOCK, Bad
-from chacha.vwtext import escape
+from chacha.sources.base import BLOCK, Bad, ByteReader
+from chacha.vwtext import FLOAT32_MAX, escape, read_number, show_number
 
 
 def lines(n: int = 50, stream: str = "interactions") -> list[str]:
@@ -144,6 +145,54 @@ def test_bad_cells_and_ragged_rows_are_placed_by_row_and_column(tmp_path: Path) 
     assert len([row for row in open_source(path) if isinstance(row, Example)]) == 5
 
 
+class Drip(io.BytesIO):
+    """A pipe that brings a few bytes at a time."""
+
+    def read1(self, size: int | None = -1) -> bytes:
+        return super().read(7)
+
+
+def test_a_pipe_that_drips_gives_the_same_examples(tmp_path: Path) -> None:
+    """Types are decided by rows, not by what the first read happened to bring."""
+    rows = [f"{'x' if i < 3 else i},{'' if i < 5 else 'w'},{i}" for i in range(400)]
+    text = "a,b,y\n" + "\n".join(rows) + "\n"
+    path = table(tmp_path / "t.csv", text)
+    dripped = CsvFile(path, file=ByteReader(Drip(text.encode()), path))
+    assert [str(row) for row in dripped] == [str(row) for row in CsvFile(path)]
+    assert len([row for row in CsvFile(path) if isinstance(row, Bad)]) == 3
+
+
+def test_rows_that_cannot_be_used_do_not_vote_on_types(tmp_path: Path) -> None:
+    path = table(tmp_path / "t.csv", "c,y\nred,\nred,x\nblue,nan\n1,1\n2,2\n")
+    assert [row.line for row in open_source(path) if isinstance(row, Example)] == [
+        "1.0 |c c",
+        "2.0 |c c:2.0",
+    ]
+
+
+def test_a_row_that_is_refused_takes_no_code(tmp_path: Path) -> None:
+    path = table(tmp_path / "t.csv", "c,n,y\nred,1,1\nblue,,2\nzzz,1e39,1\ngreen,3,3\n")
+    spec = TableSpec(categories=Categories.CODE, missing=Missing.SKIP)
+    codes = [row.line for row in CsvFile(path, spec) if isinstance(row, Example)]
+    assert codes == ["1.0 |c |n n", "3.0 |c c |n n:3.0"]
+
+
+def test_quotes_delimiters_and_long_rows(tmp_path: Path) -> None:
+    path = table(tmp_path / "q.csv", '"a,b";"c\t,d";y\n1;"x;\ny";3\n')
+    assert good(open_source(path))[0].line == "3.0 |a,b a,b |c%09,d c%09,d=x;%0Ay"
+    wide = ",".join(f"c{i}" for i in range(40_000))
+    row = ",".join(["1.23456789"] * 40_000)
+    path = table(tmp_path / "w.csv", f"{wide},y\n{row},1\n{row},2\n{row},3\n")
+    assert [example.label for example in good(open_source(path))] == [1.0, 2.0, 3.0]
+
+
+def test_cells_that_are_not_utf8_are_bad_rows(tmp_path: Path) -> None:
+    path = tmp_path / "latin.csv"
+    path.write_bytes(b"a,b,y\n1,x,2\n3,caf\xe9,5\n3,x,5\n")
+    (text,) = bad(open_source(path))
+    assert text == f"{path}: row 2, column 'b': the cell is not UTF-8 text"
+
+
 def test_row_numbers_hold_across_batches(tmp_path: Path) -> None:
     rows = [f"{i},{i}" for i in range(60_000)]
     rows[40_000], rows[50_000] = "ragged", "oops,1"
@@ -173,6 +222,8 @@ def test_dicts_flat_and_grouped() -> None:
         (({"g": {"a": 1e39}}, 1), "finite"),
         (({"a": 1}, math.nan), "the label is nan"),
         (({"a": 1}, None), "no label"),
+        (({"": 1}, 1), "no name"),
+        (({"a": 10**400}, 1), "a value is a number"),
         (({"a": 1}, "high"), "the label is 'high'"),
         (("a", 1), "a row is a pair"),
         (7, "a row is a pair"),
@@ -251,6 +302,22 @@ def _filled(example: Example) -> dict[str, list[chacha.Feature]]:
     return {group: features for group, features in example.groups.items() if features}
 
 
+@given(st.floats(-FLOAT32_MAX, FLOAT32_MAX))
+def test_numbers_we_write_are_read_as_the_nearest_float32(value: float) -> None:
+    text, exact = show_number(value)
+    assert exact == float(np.float32(value))
+    assert read_number(text) == exact
+
+
+@given(st.floats(-1e6, 1e6), st.floats(0, 1e6), st.floats(-10, 10))
+def test_labels_and_weights_survive_a_rewrite(label: float, weight: float, initial: float) -> None:
+    words = [show_number(number)[0] for number in (label, weight, initial)]
+    first = chacha.parse_line(" ".join(words) + " |a x").with_label(label, weight)
+    again = first.with_label(first.label or 0.0)
+    assert (again.label, again.weight, again.initial) == (first.label, first.weight, first.initial)
+    assert chacha.parse_line(again.line).label == first.label
+
+
 @given(st.text())
 def test_any_line_is_an_example_or_a_bad_example(line: str) -> None:
     try:
@@ -277,6 +344,24 @@ def test_streams_need_not_fit_in_memory() -> None:
     assert taken <= 41
 
 
+def test_digits_and_surrogates_are_no_crash() -> None:
+    assert chacha.parse_line("1 |a " + "7" * 5000).groups["a"][0].value == 1.0
+    with pytest.raises(BadExample):
+        chacha.parse_line("1 |a x:1e" + "9" * 5000)
+    model = ChaCha.paper(pool=ReferencePool())
+    for x in ("1 |a \ud800", {"a": "\ud800"}):
+        with pytest.raises(BadExample, match="UTF-8"):
+            model.learn_one(x, 1.0)
+
+
+def test_compressed_bytes_without_the_ending_are_recognised(tmp_path: Path) -> None:
+    for data in (gzip.compress(TEXT.encode()), b"\xfd7zXZ\0rest", b"a\0b"):
+        path = tmp_path / "stream"
+        path.write_bytes(data)
+        with pytest.raises(SourceError, match="compressed or not text"):
+            open_source(path)
+
+
 def test_wrong_sources_are_refused_in_words() -> None:
     for what, message in [
         ("synth:nothing", "there is no stream"),
@@ -295,6 +380,8 @@ def test_wrong_sources_are_refused_in_words() -> None:
         ("a,b,b\n1,2,3\n", "column 'b' stands twice"),
         ("a,,y\n1,2,3\n", "a column has no name"),
         ("a\n1\n", "one column only"),
+        ("1.0,2.0,3\n2,3,4\n", "line 1 holds numbers"),
+        ("a,b,y\r1,2,3\r", "CR alone"),
     ],
 )
 def test_wrong_headers_are_refused(tmp_path: Path, text: str, message: str) -> None:

@@ -20,7 +20,7 @@ Product = tuple[str, ...]
 
 Value = float | int | str | bool
 
-_UNSAFE = re.compile(r"[\s:|]")
+_UNSAFE = re.compile(r"[ \t\r\n:|]")
 
 
 def product(names: Iterable[str]) -> Product:

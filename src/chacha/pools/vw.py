@@ -42,13 +42,17 @@ SHARED = frozenset(
 A model with any other option parses for itself: it may change what an example holds.
 """
 
-REFUSED = frozenset(
-    {"active", "audit", "cache", "cache_file", "daemon", "data", "dsjson", "final_regressor"}
-    | {"foreground", "invert_hash", "json", "kill_cache", "output_feature_regularizer_binary"}
-    | {"output_feature_regularizer_text", "passes", "pid_file", "port", "port_file", "predictions"}
-    | {"raw_predictions", "readable_model", "save_per_pass", "stdin", "testonly"}
-)
-"""Options that read, write or keep VW from learning: chacha does that itself."""
+REFUSED = {
+    "chacha reads and writes by itself": (
+        "audit cache cache_file daemon data dsjson final_regressor foreground invert_hash json "
+        "kill_cache output_feature_regularizer_binary output_feature_regularizer_text passes "
+        "pid_file port port_file predictions raw_predictions readable_model save_per_pass stdin"
+    ),
+    "a model that does not learn from every example cannot be compared": "active testonly",
+    "with it VW's predict changes the model": "lrq lrqfa new_mf rank",
+    "the loss turns margins into predictions": "link",
+}
+"""Why some options cannot be used, and which."""
 
 
 def _open(words: list[str], what: str) -> Workspace:
@@ -109,10 +113,9 @@ class VWPool:
         for key in config.values:
             if key not in vw_options():
                 raise PoolError(f"VW has no option --{key} (from {config})")
-            if key in REFUSED:
-                raise PoolError(f"--{key} is not for chacha, which reads, writes and learns itself")
-        if config.values.get("link", "identity") != "identity":
-            raise PoolError(f"{config}: leave --link out; the loss turns margins into predictions")
+            for reason, keys in REFUSED.items():
+                if key in keys.split():
+                    raise PoolError(f"--{key} cannot be used: {reason}")
         workspace = _open(config.vw_arg_list(), str(config))
         if _kind(workspace) != ("SIMPLE", "SCALAR"):
             workspace.finish()
