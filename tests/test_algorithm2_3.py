@@ -156,3 +156,13 @@ def test_starvation_equal_bounds_nobody_is_above_the_median() -> None:
     s = scheduler(5, dict.fromkeys("wxyz", 10))
     B, _ = call(s, "wxyz", "wxyzpq", [10] * 4, [0.5] * 4)
     assert B == "wxyz"
+
+
+def test_who_has_no_bound_yet_does_not_count_in_the_median() -> None:
+    """Labels may come late: two of four have made no forecast that could be charged."""
+    s = scheduler(5, dict.fromkeys("wxyz", 10))
+    inf = float("inf")
+    B, decisions = call(s, "wxyz", "wxyzpq", [10, 10, 0, 0], [0.1, 0.4, inf, inf])
+    assert "x" not in B
+    assert {"w", "y", "z"} <= set(B)
+    assert told(decisions)[2] == ("Retired", "x")

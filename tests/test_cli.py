@@ -164,7 +164,7 @@ def test_tables_and_their_flags(tmp_path: Path) -> None:
         (["run", "synth:fried,n=9", "--init", "l2"], "KEY=VALUE"),
         (["run", "synth:fried,n=9", "--init", "nonsense=1"], "VW has no option --nonsense"),
         (["run", "synth:fried,n=9", "--init", "active=on"], "cannot be used"),
-        (["run", "synth:fried,n=9", "--init", "link=logistic"], "goes with the loss"),
+        (["run", "synth:fried,n=9", "--init", "link=logistic"], "cannot be used"),
         (["run", "synth:fried,n=9,seed=-1"], "options are|seed"),
         (["run", "synth:fried,n=9", "-P", "0.5"], "-P takes"),
         (["run", "synth:fried,n=9", "-P", "1e-9"], "-P takes"),

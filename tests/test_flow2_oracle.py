@@ -165,6 +165,12 @@ def test_one_numeric_state_goes_from_champion_to_champion() -> None:
     assert Config(values={"learning_rate": 0.5}) not in given, "nor is a former champion"
 
 
+def test_a_former_champion_is_not_proposed_again() -> None:
+    oracle = DefaultOracle(Space.of({"n": Choice(1, 2)}), seed=0)
+    assert [c.values["n"] for c in oracle(Config(values={"n": 1}), "ab")] == [2]
+    assert oracle(Config(values={"n": 2}), "ab") == []
+
+
 def test_products_of_products_by_set_union_up_to_the_highest_order() -> None:
     champion = Config(["ab", "cd"])
     found = {c.interactions for c in second_order_products(champion, "abcd")}

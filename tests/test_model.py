@@ -22,6 +22,7 @@ import chacha
 from chacha import ChaCha, Config, Decision, Example, Interactions, LogUniform, ReferencePool
 from chacha.pools.vw import VWPool
 from chacha.settings import Settings
+from chacha.space import Domain
 
 SPACE = {"interactions": Interactions(), "learning_rate": LogUniform(2e-10, 1.0)}
 POOLS: dict[str, Callable[[], chacha.LivePool]] = {"vw": VWPool, "reference": ReferencePool}
@@ -363,7 +364,7 @@ def test_presets() -> None:
         ({"loss": "logistic"}, "loss must be an object"),
         ({"oracle": 5}, "oracle must be an object"),
         ({"space": 5}, "space must map"),
-        ({"init": {"loss_function": "logistic"}}, "goes with the loss"),
+        ({"init": {"loss_function": "logistic"}}, "VW predicts a margin"),
         ({"init": {"interactions": ["ab", 5]}}, "a product needs"),
         ({"init": {"interactions": [("a b", "c")]}}, "no white space"),
     ],
@@ -487,6 +488,25 @@ def test_other_losses_run_on_vw_and_get_better(loss: chacha.Loss, label: Any) ->
     assert sum(losses[-200:]) < 0.8 * sum(losses[:200])
     vw_args = m.champion.vw_args()
     assert f"--loss_function {loss.name.partition(':')[0]}" in vw_args
+
+
+def test_any_option_may_be_tuned() -> None:
+    """Words, switches and numbers of VW, in one space."""
+    space: dict[str, Domain] = {
+        "loss_function": chacha.Choice("squared", "quantile"),
+        "sgd": chacha.Choice(False, True),
+        "l2": LogUniform(1e-9, 1e-3),
+        "bit_precision": chacha.Integer(10, 18),
+    }
+    m = ChaCha.paper(space=space, init={"l2": 1e-6}, budget=3, lease_factor=1)
+    assert str(m.champion) == (
+        "no interactions; bit_precision 18; l2 1e-06; loss_function squared; sgd off"
+    )
+    m.run("synth:fried,n=300")
+    tried = {d.config for d in m.decisions if d.kind == "WentLive"}
+    assert len(tried) == 2
+    for config in tried:
+        assert set(config.values) == set(space)
 
 
 def test_labels_a_loss_cannot_mean_are_refused() -> None:

@@ -8,14 +8,14 @@ algorithm compares: bounded by `proxy_range`, from the label range [low, high] s
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from chacha.config import Value
 from chacha.errors import BadExample, ConfigError
 
-__all__ = ["Hinge", "Logistic", "Loss", "Poisson", "Quantile", "Squared"]
+__all__ = ["Hinge", "Logistic", "Loss", "Poisson", "Quantile", "Squared", "check_scale"]
 
 
 class Loss(Protocol):
@@ -224,3 +224,27 @@ class Hinge(_Classification):
     def metrics(self, raw: float, y: float) -> dict[str, float]:
         """Hinge loss and accuracy."""
         return {"hinge": self.loss(raw, y), "accuracy": float((raw > 0) == (y > 0))}
+
+
+SCALES = {"logistic": "a margin", "hinge": "a margin", "poisson": "a log rate"}
+
+
+def check_scale(loss: Loss, trained: Iterable[Any]) -> None:
+    """Refuse to train with a loss of VW whose predictions are not on the scale of `loss`.
+
+    Training with VW's quantile loss while squared error is what counts is fine.
+
+    >>> check_scale(Squared(), ["quantile"])
+    >>> check_scale(Squared(), ["logistic"])
+    Traceback (most recent call last):
+    chacha.errors.ConfigError: with loss_function=logistic VW predicts a margin, with squared \
+loss a value is wanted; choose the loss instead: loss=Logistic(), --loss logistic
+    """
+    wanted = SCALES.get(str(loss.options.get("loss_function")), "a value")
+    for name in trained:
+        scale = SCALES.get(str(name), "a value")
+        if scale != wanted:
+            raise ConfigError(
+                f"with loss_function={name} VW predicts {scale}, with {loss.name} loss {wanted} "
+                f"is wanted; choose the loss instead: loss=Logistic(), --loss logistic"
+            )

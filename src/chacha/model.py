@@ -16,7 +16,7 @@ from chacha.driver import Driver
 from chacha.errors import BadExample, ConfigError, SourceError
 from chacha.evidence import Evidence, SampleComplexity
 from chacha.example import Example, finite, parse_line
-from chacha.losses import Loss, Squared
+from chacha.losses import Loss, Squared, check_scale
 from chacha.observed import Observed
 from chacha.oracle import ConfigOracle, DefaultOracle
 from chacha.pool import LivePool
@@ -33,7 +33,7 @@ from chacha.sources import (
     good_examples,
     open_source,
 )
-from chacha.space import Domain, Interactions, Space
+from chacha.space import Choice, Domain, Interactions, Space
 from chacha.summary import LiveModel, Step, Summary, describe
 from chacha.tickets import Ticket, Tickets
 
@@ -116,9 +116,10 @@ class ChaCha:
         self.loss_function: Loss = Squared() if loss is None else loss
         self.pool = default_pool() if pool is None else pool
         self.space = Space.of({"interactions": Interactions()} if space is None else space)
-        for key in {"link", "loss_function", "quantile_tau"} & {*(init or {}), *self.space.domains}:
-            raise ConfigError(f"{key} goes with the loss: loss=Logistic(), --loss logistic")
         init = {**self.loss_function.options, **(init or {})}
+        tuned = self.space.domains.get("loss_function")
+        trained = tuned.options if isinstance(tuned, Choice) else [init.get("loss_function")]
+        check_scale(self.loss_function, trained)
         self.initial = self.space.initial(init, self.pool.default)
         self.evidence: Evidence = SampleComplexity() if evidence is None else evidence
         self.oracle = DefaultOracle(self.space, seed) if oracle is None else oracle
