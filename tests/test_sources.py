@@ -21,7 +21,7 @@ import chacha
 from chacha import BadExample, ChaCha, Example, ReferencePool, SourceError, TableSpec, open_source
 from chacha.sources import Categories, CsvFile, Missing
 from chacha.sources.base import BLOCK, Bad, ByteReader
-from chacha.vwtext import FLOAT32_MAX, escape, read_number, show_number
+from chacha.vwtext import FLOAT32_MAX, escape, read_number, show_exactly, show_number
 
 
 def lines(n: int = 50, stream: str = "interactions") -> list[str]:
@@ -304,14 +304,17 @@ def _filled(example: Example) -> dict[str, list[chacha.Feature]]:
 
 @given(st.floats(-FLOAT32_MAX, FLOAT32_MAX))
 def test_numbers_we_write_are_read_as_the_nearest_float32(value: float) -> None:
-    text, exact = show_number(value)
+    text, exact = show_exactly(value)
     assert exact == float(np.float32(value))
     assert read_number(text) == exact
+    text, near = show_number(value)
+    assert read_number(text) == near
+    assert near == pytest.approx(value, rel=1e-5, abs=1e-37)
 
 
 @given(st.floats(-1e6, 1e6), st.floats(0, 1e6), st.floats(-10, 10))
 def test_labels_and_weights_survive_a_rewrite(label: float, weight: float, initial: float) -> None:
-    words = [show_number(number)[0] for number in (label, weight, initial)]
+    words = [show_exactly(number)[0] for number in (label, weight, initial)]
     first = chacha.parse_line(" ".join(words) + " |a x").with_label(label, weight)
     again = first.with_label(first.label or 0.0)
     assert (again.label, again.weight, again.initial) == (first.label, first.weight, first.initial)

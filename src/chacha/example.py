@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from chacha.errors import BadExample
-from chacha.vwtext import FLOAT32_MAX, hash_name, read_number, show_number
+from chacha.vwtext import FLOAT32_MAX, hash_name, read_number, show_exactly, show_number
 
 __all__ = ["Example", "Feature", "make_example", "parse_line"]
 
@@ -69,7 +69,7 @@ class Example:
         numbers = [finite(label, "label"), check_weight(weight), self.initial]
         while len(numbers) > 1 and numbers[-1] == (1.0 if len(numbers) == 2 else 0.0):
             numbers.pop()
-        words, read = zip(*map(show_number, numbers), strict=True)
+        words, read = zip(*map(show_exactly, numbers), strict=True)
         head = " ".join(words) + (f" '{self.tag}" if self.tag else " ")
         return Example(
             self.groups,

@@ -12,7 +12,15 @@ from functools import lru_cache
 
 import numpy as np
 
-__all__ = ["FLOAT32_MAX", "escape", "hash_name", "murmur", "read_number", "show_number"]
+__all__ = [
+    "FLOAT32_MAX",
+    "escape",
+    "hash_name",
+    "murmur",
+    "read_number",
+    "show_exactly",
+    "show_number",
+]
 
 FLOAT32_MAX = float(np.finfo(np.float32).max)
 _MASK = 0xFFFFFFFF
@@ -125,26 +133,35 @@ def read_number(text: str) -> float | None:
 
 
 def show_number(value: float) -> tuple[str, float]:
+    """A number as short text, and the float32 that VW reads from it: the nearest, or nearly.
+
+    Exponents stay in the range of a float32: VW reads 1e-200 as infinity.
+
+    >>> show_number(0.5), show_number(1e-200)
+    (('0.5', 0.5), ('0.0', 0.0))
+    """
+    text = repr(float(value))
+    if "e" in text or "n" in text:
+        return show_exactly(value)
+    read = read_number(text)
+    return text, math.nan if read is None else read
+
+
+def show_exactly(value: float) -> tuple[str, float]:
     """A number as text, and the float32 that VW reads from it: exactly the nearest one.
 
     Where VW's own arithmetic would miss it, `e+0` makes VW call the C library instead.
 
-    >>> show_number(0.1), show_number(1e-200)
-    (('0.1', 0.10000000149011612), ('0.0', 0.0))
-    >>> show_number(-0.7860628962516785)
-    ('-0.7860629e+0', -0.7860628962516785)
+    >>> show_exactly(0.1), show_exactly(-0.7860628962516785)
+    (('0.1', 0.10000000149011612), ('-0.7860629e+0', -0.7860628962516785))
     """
     with np.errstate(all="ignore"):
         number = np.float32(value)
     exact = float(number)
-    text = repr(float(value))
-    if "e" in text or len(text) > 12 or read_number(text) != exact:
-        if not math.isfinite(exact):
-            return text, exact
-        text = np.format_float_positional(number, unique=True, trim="0")
-        if read_number(text) != exact:
-            text += "e+0"
-    return text, exact
+    if not math.isfinite(exact):
+        return repr(float(value)), exact
+    text = np.format_float_positional(number, unique=True, trim="0")
+    return (text if read_number(text) == exact else text + "e+0"), exact
 
 
 _UNSAFE = re.compile(r"[\s:|%\x00]")
