@@ -287,9 +287,25 @@ def test_an_oracle_that_fails_is_asked_again() -> None:
     rows = examples(3)
     with pytest.raises(RuntimeError, match="not today"):
         m.learn_one(rows[0])
-    m.learn_one(rows[0])
-    assert m.examples == 1
+    assert (m.examples, m.challengers) == (1, ())
+    m.learn_one(rows[1])
     assert [str(c) for c in m.challengers] == ["interactions ab"]
+
+
+def test_an_oracle_that_fails_at_a_promotion_leaves_all_consistent() -> None:
+    def once(champion: Config, groups: Any) -> list[Config]:
+        if champion.interactions:
+            raise RuntimeError("no more ideas")
+        return [champion.with_product("ab"), champion.with_product("de")]
+
+    m = model(oracle=once, evidence=chacha.SampleComplexity(scale=0.01))
+    with pytest.raises(RuntimeError, match="no more ideas"):
+        m.run("synth:interactions,n=500")
+    assert m.promotions == 1
+    assert m.decisions[-1].kind == "Promoted"
+    for row in examples(50):
+        m.learn_one(row)
+        assert set(m.pool.live) == {m.champion, *m.challengers}
 
 
 @pytest.mark.parametrize(

@@ -6,15 +6,14 @@ No learner, no file, no clock. Whoever holds this object starts a model for ever
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Protocol
 
 from chacha.config import Config
 from chacha.decisions import Decision, Eliminated, Promoted, Retired, WentLive
-from chacha.errors import ConfigError
 from chacha.evidence import Bound, Evidence, Standing, better_than, worse_than
-from chacha.oracle import ConfigOracle
+from chacha.oracle import ConfigOracle, proposals_of
 from chacha.scheduler import Scheduler
 
 __all__ = ["ChampionChallengers", "Seen"]
@@ -121,14 +120,7 @@ class ChampionChallengers:
 
     def _expand(self, seen: Seen) -> None:
         """S ← S + ConfigOracle(C), never one proposed before."""
-        proposals = self.oracle(self.champion, seen.groups)
-        if not isinstance(proposals, Iterable):
-            raise ConfigError(f"the oracle must return configurations, got {proposals!r:.60}")
-        proposals = list(proposals)
-        for c in proposals:
-            if not isinstance(c, Config):
-                raise ConfigError(f"the oracle must propose configurations, got {c!r:.60}")
-        for c in proposals:
+        for c in proposals_of(self.oracle, self.champion, seen.groups):
             if c not in self.proposed:
                 self.proposed.add(c)
                 self.S[c] = None

@@ -13,6 +13,7 @@ from chacha.evidence import Standing
 from chacha.example import Example
 from chacha.losses import Loss
 from chacha.observed import Observed, SeenWithLoss
+from chacha.oracle import proposals_of
 from chacha.pool import LivePool
 from chacha.summary import LiveModel, Step
 
@@ -61,6 +62,7 @@ class Driver:
         keep_decisions: int = 1000,
     ) -> None:
         self.core, self.pool, self.loss = core, pool, loss
+        self._oracle, core.oracle = core.oracle, self._ask  # so that its failures are caught
         self.initial = core.champion
         self.observed = Observed(bits)
         self.seen = SeenWithLoss(self.observed, loss)
@@ -74,7 +76,7 @@ class Driver:
         self._begun = False
         self._groups: tuple[str, ...] | None = None  # those the oracle has been shown
         self._early: list[Decision] = []  # made before the first example was learned
-        self._refusals: list[Exception] = []
+        self._failures: list[Exception] = []  # of the oracle and of starts, to be raised
         self.pool.start(self.initial)
         self._baseline: LivePool | None = None
         if baseline:
@@ -92,8 +94,9 @@ class Driver:
         groups = tuple(self.observed.groups)
         if groups == self._groups:
             return
+        failures = len(self._failures)
         self._early += self._do(self.core.begin(self.seen))
-        self._groups = groups
+        self._groups = groups if len(self._failures) == failures else None
         self._begun = bool(self.core.S)
 
     def predict(self, example: Example) -> Forecast:
@@ -106,8 +109,9 @@ class Driver:
         """Lines 7-17, then 5: charge what was predicted, learn, decide.
 
         Without a forecast the models are charged what they predict now, before learning;
-        with one, what they predicted then, if they still are the same models. If the learner
-        refused a challenger, that is raised at the end: the example has been learned.
+        with one, what they predicted then, if they still are the same models. If the oracle
+        failed or the learner refused a challenger, that is raised at the end: the example has
+        been learned, and all is as if nothing had been proposed.
         """
         assert example.label is not None, "only labelled examples are learned"
         y, weight = example.label, example.weight
@@ -129,8 +133,8 @@ class Driver:
                 if forecast.births[c] == self._births.get(c):
                     losses[c] = self.loss.proxy(raw, y, low, high)
         decisions += self._do(self.core.learn(losses, self.seen, weight))
-        if self._refusals:
-            raise self._refusals.pop()
+        if self._failures:
+            raise self._failures.pop()
         served = self.loss.served(forecast.served)
         return Step(example, served, forecast.served_by, loss, decisions)
 
@@ -157,6 +161,14 @@ class Driver:
             self.metrics[key] = self.metrics.get(key, 0.0) + weight * value
         return loss
 
+    def _ask(self, champion: Config, groups: Sequence[str]) -> list[Config]:
+        """Ask the oracle; if it fails, nothing is proposed and the step comes to its end."""
+        try:
+            return proposals_of(self._oracle, champion, groups)
+        except Exception as error:
+            self._failures.append(error)
+            return []
+
     def _do(self, decisions: Sequence[Decision]) -> list[Decision]:
         """Do to the pool what was decided; returns what was done.
 
@@ -172,7 +184,7 @@ class Driver:
                     self.pool.start(decision.config)
                 except Exception as error:
                     self.core.withdraw(decision.config)
-                    self._refusals.append(error)
+                    self._failures.append(error)
                     continue
                 self._births[decision.config] = self._born
                 self._born += 1

@@ -12,10 +12,11 @@ from itertools import combinations
 from typing import Any, Protocol
 
 from chacha.config import Config, product
+from chacha.errors import ConfigError
 from chacha.flow2 import FLOOR, MOST_IN_VAIN, STEP, Flow2
 from chacha.space import Space
 
-__all__ = ["ConfigOracle", "DefaultOracle", "second_order_products"]
+__all__ = ["ConfigOracle", "DefaultOracle", "proposals_of", "second_order_products"]
 
 
 class ConfigOracle(Protocol):
@@ -28,6 +29,23 @@ class ConfigOracle(Protocol):
 
     def __call__(self, champion: Config, groups: Sequence[str]) -> Iterable[Config]:
         """Configurations to try next to `champion`."""
+
+
+def proposals_of(oracle: ConfigOracle, champion: Config, groups: Sequence[str]) -> list[Config]:
+    """What an oracle proposes, or an error that names it if that is not configurations.
+
+    >>> proposals_of(lambda champion, groups: ["ab"], Config(), "ab")
+    Traceback (most recent call last):
+    chacha.errors.ConfigError: the oracle must propose configurations, got 'ab'
+    """
+    proposals = oracle(champion, groups)
+    if not isinstance(proposals, Iterable):
+        raise ConfigError(f"the oracle must return configurations, got {proposals!r:.60}")
+    found = list(proposals)
+    for c in found:
+        if not isinstance(c, Config):
+            raise ConfigError(f"the oracle must propose configurations, got {c!r:.60}")
+    return found
 
 
 def second_order_products(
