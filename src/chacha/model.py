@@ -167,8 +167,6 @@ class ChaCha:
         settings.setdefault("evidence", SampleComplexity.authors())
         return cls(**settings)
 
-    # ------------------------------------------------------------------ where it stands
-
     @property
     def core(self) -> ChampionChallengers:
         """Algorithm 1 and its state."""
@@ -186,7 +184,12 @@ class ChaCha:
 
     @property
     def challengers(self) -> Sequence[Config]:
-        """B: the live challengers, in the order of their slots."""
+        """S: the configurations to try next to the champion, live or waiting."""
+        return tuple(self.core.S)
+
+    @property
+    def live_challengers(self) -> Sequence[Config]:
+        """B: those that have a model, in the order of their slots."""
         return tuple(self.core.B)
 
     @property
@@ -253,8 +256,6 @@ class ChaCha:
             "ticket_life": self._tickets.life,
         }
 
-    # ------------------------------------------------------------------ one by one
-
     def predict_one(self, x: Features) -> float:
         """The served prediction for `x`. A pure read: nothing changes.
 
@@ -299,8 +300,6 @@ class ChaCha:
         waiting = self._tickets.find(ticket)
         example = self._labelled(waiting.example, y, weight)
         return self._driver.learn(example, self._tickets.take(waiting).forecast).decisions
-
-    # ------------------------------------------------------------------ whole streams
 
     def run(
         self,
@@ -367,8 +366,6 @@ class ChaCha:
             reasons = ", ".join(f"{count} {reason}" for reason, count in skipped.items())
             rest = f"skipped: {reasons}" if reasons else "there is nothing to learn from"
             raise SourceError(f"{source.name}: no examples in it; {rest}")
-
-    # ------------------------------------------------------------------ inside
 
     def _example(self, x: Features) -> Example:
         if isinstance(x, Example):

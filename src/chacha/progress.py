@@ -63,8 +63,8 @@ class Running(Protocol):
         """C."""
 
     @property
-    def challengers(self) -> Sequence[Config]:
-        """B: the live ones."""
+    def live_challengers(self) -> Sequence[Config]:
+        """B."""
 
 
 class ProgressTable:
@@ -105,7 +105,7 @@ class ProgressTable:
         if n == self._printed:
             return
         self._printed = n
-        live = [_short(c, self.model.champion) for c in self.model.challengers]
+        live = [_short(c, self.model.champion) for c in self.model.live_challengers]
         since = self._loss / self._weight if self._weight else 0.0
         self._loss = self._weight = 0.0
         numbers = f"{n:>9}  {self.model.loss or 0.0:>10.6g}  {since:>10.6g}"
