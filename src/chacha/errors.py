@@ -114,8 +114,7 @@ class MissingExtra(ChaChaError, ImportError):
     """
 
     @classmethod
-    def of(cls, library: str, extra: str) -> MissingExtra:
+    def of(cls, library: str, extra: str, instead: str = "") -> MissingExtra:
         """The error for a missing `library` that the extra `extra` brings."""
-        return cls(
-            f"{library} is not installed; it comes with: pip install 'chacha-automl[{extra}]'"
-        )
+        remedy = f"pip install 'chacha-automl[{extra}]'{instead}"
+        return cls(f"{library} is not installed; it comes with: {remedy}")

@@ -19,7 +19,8 @@ try:
 except ImportError as error:  # pragma: no cover - exercised in a process of its own
     from chacha.errors import MissingExtra
 
-    raise MissingExtra.of("vowpalwabbit", "vw") from error
+    instead = " (without it: ReferencePool(), --pool reference)"
+    raise MissingExtra.of("vowpalwabbit", "vw", instead) from error
 
 from chacha.config import Config, Value
 from chacha.errors import PoolError
