@@ -45,6 +45,7 @@ BAD_LINES = {
     "negative weight": ("1 -1 |a 0:1", "weight negative"),
     "number with a tail": ("1 |a 0:1.5x", "value not finite"),
     "nothing after the colon": ("1 |a 0: 1:2", "malformed"),
+    "a word that touches the bar": ("1 |a c:red|b 0:1", "malformed"),
     "carriage return inside": ("1 |a 0:1 \r |b 0:1", "malformed"),
 }
 
@@ -135,6 +136,20 @@ def test_a_row_that_the_loss_refuses_decides_no_groups() -> None:
     model.run(rows, on_bad=OnBad.SKIP)
     assert model.skipped == {"label refused": 1}
     assert list(model.observed.groups) == ["p", "q"]
+
+
+def test_a_row_that_the_loss_refuses_takes_no_code(tmp_path: Path) -> None:
+    rows = [f"{i % 5},{'abc'[i % 3]},{i % 2}" for i in range(50)]
+    made = []
+    for text in (rows, ["1,zzz,7", *rows]):
+        path = tmp_path / "t.csv"
+        path.write_text("x,c,y\n" + "\n".join(text) + "\n")
+        model = ChaCha.paper(loss=chacha.Logistic(), budget=1)
+        table = TableSpec(categories=Categories.CODE)
+        model.run(path, table=table, on_bad=OnBad.SKIP)
+        made.append((model.loss, model.examples))
+    assert made[0] == made[1]
+    assert model.skipped == {"label refused": 1}
 
 
 def test_a_stream_without_a_usable_row_is_an_error() -> None:

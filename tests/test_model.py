@@ -292,6 +292,34 @@ def test_an_oracle_that_fails_is_asked_again() -> None:
     assert [str(c) for c in m.live_challengers] == ["interactions ab"]
 
 
+def test_a_failure_is_raised_once_by_the_call_that_failed() -> None:
+    """Every challenger is refused: one error for each step in which one was."""
+
+    class Picky(ReferencePool):
+        def start(self, config: Config) -> None:
+            if config.interactions:
+                raise RuntimeError("too complicated")
+            super().start(config)
+
+    m = model(pool=Picky())
+    failed = 0
+    for row in examples(20):
+        try:
+            m.learn_one(row)
+        except RuntimeError:
+            failed += 1
+    assert m.examples == 20
+    assert failed == 2, "8 of 10 before and after the first example, 2 after the second"
+    assert m.challengers == m.live_challengers == ()
+
+
+def test_the_label_on_an_asked_line_is_not_looked_at() -> None:
+    m = model(pool=ReferencePool())
+    ticket = m.ask("100 |a x |b y")
+    m.tell(ticket, 1.0)
+    assert (m.observed.low, m.observed.high) == (1.0, 1.0)
+
+
 def test_an_oracle_that_fails_at_a_promotion_leaves_all_consistent() -> None:
     def once(champion: Config, groups: Any) -> list[Config]:
         if champion.interactions:

@@ -57,7 +57,7 @@ def test_the_checks_catch_a_pool_that_learns_when_asked() -> None:
     } <= failing
 
 
-GROUPS = ["a", "b", "c", "user", "usher", "item", ""]  # user and usher share their letter
+GROUPS = ["a", "b", "c", "user", "usher", "item", "", "-d"]  # user and usher share their letter
 CONFIGS = [
     Config(),
     Config(["ab"]),
@@ -66,7 +66,7 @@ CONFIGS = [
     Config([("a", "user", "item")], {"learning_rate": 0.1}),
     Config([("a", "a"), ("b", "b", "c")]),
     Config([(" ", "a")], {"noconstant": True}),
-    Config(values={"bit_precision": 12}),
+    Config([("-d", "a")], {"bit_precision": 12}),
 ]
 
 
@@ -245,6 +245,8 @@ def test_no_model_outlives_its_retirement() -> None:
         ({"active": True}, "does not learn from every example"),
         ({"final_regressor": "m"}, "reads and writes by itself"),
         ({"lrq": "ab2"}, "predict changes the model"),
+        ({"bootstrap": 3}, "predict changes the model"),
+        ({"extra_metrics": "m"}, "reads and writes by itself"),
     ],
 )
 def test_vw_pool_refuses_in_words(values: dict[str, object], message: str) -> None:

@@ -7,6 +7,8 @@ import gzip
 import io
 import itertools
 import math
+import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -160,6 +162,64 @@ def test_a_pipe_that_drips_gives_the_same_examples(tmp_path: Path) -> None:
     dripped = CsvFile(path, file=ByteReader(Drip(text.encode()), path))
     assert [str(row) for row in dripped] == [str(row) for row in CsvFile(path)]
     assert len([row for row in CsvFile(path) if isinstance(row, Bad)]) == 3
+
+
+def test_types_wait_for_labelled_rows_however_they_arrive(tmp_path: Path) -> None:
+    rows = [f"{i}," for i in range(100)] + ["5,1", "6,2", "7,1"]
+    rows += [f"w{i},{i % 3}" for i in range(400)]
+    text = "x,y\n" + "\n".join(rows) + "\n"
+    path = table(tmp_path / "t.csv", text)
+    dripped = CsvFile(path, file=ByteReader(Drip(text.encode()), path))
+    for source in (dripped, CsvFile(path)):
+        assert len([row for row in source if isinstance(row, Example)]) == 403
+
+
+def test_a_quote_inside_a_cell_is_a_letter(tmp_path: Path) -> None:
+    """5" disc: only a quote where a cell begins opens a quoted cell."""
+    rows = '1,5" disc,2\n' + "".join(f'{i % 9},"a\nb{i % 5}",{i % 4}\n' for i in range(40_000))
+    path = table(tmp_path / "t.csv", "x,t,y\n" + rows)
+    assert len(good(open_source(path))) == 40_001
+    path = table(tmp_path / "u.csv", 'x,t,y\n1,5" disc,2\n' + "1,a,2\n" * 100_000)
+    few = list(itertools.islice(open_source(path), 150))
+    assert next(row.line for row in few if isinstance(row, Example)) == '2.0 |x x |t t=5"%20disc'
+
+
+def test_a_quote_that_never_closes_is_named(tmp_path: Path) -> None:
+    path = table(tmp_path / "t.csv", 'x,t,y\n4,z,9\n5,"a,1\n6,b,2\n7,c,3\n')
+    source = iter(open_source(path))
+    assert isinstance(next(source), Example)
+    with pytest.raises(SourceError, match="row 2: a quote opens that never closes"):
+        next(source)
+
+
+def test_what_a_table_decided_holds_for_the_tables_that_follow(tmp_path: Path) -> None:
+    jan = table(tmp_path / "jan.csv", "c,d,y\nred,7,1\nblue,8,2\ngreen,9,3\n")
+    feb = table(tmp_path / "feb.csv", "c,d,y\nblue,u,1\ngreen,8,2\nred,9,3\n")
+    model = ChaCha.paper(pool=ReferencePool())
+    spec = TableSpec(categories=Categories.CODE)
+    model.run(jan, table=spec)
+    reader = model._dicts
+    model.run(feb, table=spec, on_bad=chacha.OnBad.SKIP)
+    assert reader.codes == {"c": {"red": 0, "blue": 1, "green": 2}}
+    assert model.skipped == {"not a number": 1}
+
+
+def test_padded_empty_cells_are_empty(tmp_path: Path) -> None:
+    path = table(tmp_path / "t.csv", "x,t,y\n5,a,1\n3, NA,2\n NA ,c,3\n")
+    assert [row.line for row in good(open_source(path))] == [
+        "1.0 |x x:5.0 |t t=a",
+        "2.0 |x x:3.0 |t",
+        "3.0 |x |t t=c",
+    ]
+
+
+def test_a_named_pipe_is_a_source(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=(TEXT,))
+    writer.start()
+    assert [row.line for row in good(open_source(pipe))] == lines()
+    writer.join()
 
 
 def test_rows_that_cannot_be_used_do_not_vote_on_types(tmp_path: Path) -> None:
@@ -385,6 +445,9 @@ def test_wrong_sources_are_refused_in_words() -> None:
         ("a\n1\n", "one column only"),
         ("1.0,2.0,3\n2,3,4\n", "line 1 holds numbers"),
         ("a,b,y\r1,2,3\r", "CR alone"),
+        ("\na,b,y\n1,2,3\n", "line 1 is empty"),
+        ('x,"t\nu",y\n1,2,3\n', "line break"),
+        (f"{'n' * 140_000},y\n1,2\n", "line 1 cannot be read"),
     ],
 )
 def test_wrong_headers_are_refused(tmp_path: Path, text: str, message: str) -> None:

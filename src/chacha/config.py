@@ -149,12 +149,12 @@ class Config:
         """
         words: list[str] = []
         for names in self.interactions:
-            words += ["--experimental_full_name_interactions", "|".join(names)]
+            words += _option("experimental_full_name_interactions", "|".join(names))
         for key, value in self.values.items():
             if isinstance(value, bool):
                 words += [f"--{key}"] * value
             else:
-                words += [f"--{key}", show(value)]
+                words += _option(key, show(value))
         return words
 
     def vw_args(self) -> str:
@@ -184,6 +184,11 @@ class Config:
             return cls(data["interactions"], data["values"])
         except (KeyError, TypeError) as error:
             raise ConfigError(f"not a configuration: {data!r}") from error
+
+
+def _option(key: str, text: str) -> list[str]:
+    """A value that begins with a dash would be taken for another option."""
+    return [f"--{key}={text}"] if text.startswith("-") else [f"--{key}", text]
 
 
 def show(value: Value) -> str:

@@ -84,10 +84,12 @@ class Driver:
             self._baseline.start(self.initial)
 
     def begin(self, example: Example) -> None:
-        """Lines 2 and 5, once an example shows groups that the oracle can work with.
+        """Lines 2 and 5 before anything was learned; the decisions are part of the next step."""
+        self._begin(example)
+        self._raise_failures()
 
-        The decisions are part of the next step.
-        """
+    def _begin(self, example: Example) -> None:
+        """Lines 2 and 5, once an example shows groups that the oracle can work with."""
         if self._begun:
             return
         self.observed.observe(example)
@@ -115,10 +117,10 @@ class Driver:
         """
         assert example.label is not None, "only labelled examples are learned"
         y, weight = example.label, example.weight
-        self.begin(example)
-        decisions, self._early = self._early, []
+        self._begin(example)
         self.observed.observe(example)
         now = self.pool.learn(example)
+        decisions, self._early = self._early, []
         if forecast is None:
             forecast = Forecast(now, self._births, self.core.incumbent)
         loss = self._charge(forecast.served, y, weight)
@@ -133,8 +135,7 @@ class Driver:
                 if forecast.births[c] == self._births.get(c):
                     losses[c] = self.loss.proxy(raw, y, low, high)
         decisions += self._do(self.core.learn(losses, self.seen, weight))
-        if self._failures:
-            raise self._failures.pop()
+        self._raise_failures()
         served = self.loss.served(forecast.served)
         return Step(example, served, forecast.served_by, loss, decisions)
 
@@ -160,6 +161,14 @@ class Driver:
         for key, value in self.loss.metrics(served, y).items():
             self.metrics[key] = self.metrics.get(key, 0.0) + weight * value
         return loss
+
+    def _raise_failures(self) -> None:
+        """Raise what failed in this call, once; the first of them, with a note on the others."""
+        if self._failures:
+            failures, self._failures = self._failures, []
+            if len(failures) > 1:
+                failures[0].add_note(f"and {len(failures) - 1} more in the same step")
+            raise failures[0]
 
     def _ask(self, champion: Config, groups: Sequence[str]) -> list[Config]:
         """Ask the oracle; if it fails, nothing is proposed and the step comes to its end."""

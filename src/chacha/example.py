@@ -152,12 +152,13 @@ def parse_line(line: str, place: str = "") -> Example:
     weight = check_weight(_word(words[1], "weight")) if len(words) > 1 else 1.0
     initial = _word(words[2], "initial prediction") if len(words) > 2 else 0.0
     groups: dict[str, list[Feature]] = {}
-    for part in body.split("|")[1:]:
-        _parse_group(part, groups)
+    parts = body.split("|")[1:]
+    for i, part in enumerate(parts, start=1):
+        _parse_group(part, groups, last=i == len(parts))
     return Example(groups, body, label, weight, initial, tag, head, place)
 
 
-def _parse_group(part: str, groups: dict[str, list[Feature]]) -> None:
+def _parse_group(part: str, groups: dict[str, list[Feature]], last: bool) -> None:
     tokens = part.replace("\t", " ").split(" ")
     scale, name = 1.0, DEFAULT_GROUP
     if tokens[0]:
@@ -179,6 +180,10 @@ def _parse_group(part: str, groups: dict[str, list[Feature]]) -> None:
                 raise BadExample(f"feature {token!r} of group {name!r} has no value after ':'")
             number = read_number(text)
             if number is None:  # a word: VW hashes it on top of the feature's name
+                if token is tokens[-1] and not last:
+                    raise BadExample(
+                        f"{token!r} touches the next '|', which VW takes as part of it"
+                    )
                 features.append(Feature(token, 1.0, hash_name(text, hash_name(feature, seed))))
                 continue
             value = number

@@ -238,7 +238,7 @@ def check_scale(loss: Loss, trained: Iterable[Any]) -> None:
     >>> check_scale(Squared(), ["logistic"])
     Traceback (most recent call last):
     chacha.errors.ConfigError: with loss_function=logistic VW predicts a margin, with squared \
-loss a value is wanted; choose the loss instead: loss=Logistic(), --loss logistic
+loss a value is wanted; leave loss_function out, or choose that loss: --loss logistic
     """
     wanted = SCALES.get(str(loss.options.get("loss_function")), "a value")
     for name in trained:
@@ -246,5 +246,5 @@ loss a value is wanted; choose the loss instead: loss=Logistic(), --loss logisti
         if scale != wanted:
             raise ConfigError(
                 f"with loss_function={name} VW predicts {scale}, with {loss.name} loss {wanted} "
-                f"is wanted; choose the loss instead: loss=Logistic(), --loss logistic"
+                f"is wanted; leave loss_function out, or choose that loss: --loss {name}"
             )

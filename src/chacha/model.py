@@ -286,7 +286,7 @@ class ChaCha:
         Traceback (most recent call last):
         chacha.errors.TicketError: ticket 0 was told already; a label counts once
         """
-        example = self._example(x)
+        example = replace(self._example(x), label=None)  # the label is told later
         self._settle_groups(x)
         self._driver.begin(example)
         forecast = self._driver.predict(example)

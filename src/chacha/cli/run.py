@@ -113,7 +113,10 @@ def run(
     except PoolError as error:  # the initial configuration is part of the command line
         raise ConfigError(str(error)) from error
     screen = Screen(model, Spacing(spacing), quiet)
-    stream = open_source(source, table)
+    try:
+        stream = open_source(source, table)
+    except KeyboardInterrupt:  # while waiting for the first line
+        raise typer.Exit(1) from None
     steps = model.steps(stream, limit=limit, on_bad=on_bad)
     chosen = {
         "rules": rules.value,

@@ -45,12 +45,13 @@ A model with any other option parses for itself: it may change what an example h
 
 REFUSED = {
     "chacha reads and writes by itself": (
-        "audit cache cache_file daemon data dsjson final_regressor foreground invert_hash json "
+        "audit audit_regressor cache cache_file daemon data dsjson extra_metrics "
+        "final_regressor foreground help invert_hash json span_server version "
         "kill_cache output_feature_regularizer_binary output_feature_regularizer_text passes "
         "pid_file port port_file predictions raw_predictions readable_model save_per_pass stdin"
     ),
-    "a model that does not learn from every example cannot be compared": "active testonly",
-    "with it VW's predict changes the model": "lrq lrqfa new_mf rank",
+    "a model that does not learn from every example cannot be compared": "active noop testonly",
+    "with it VW's predict changes the model": "bootstrap lrq lrqfa new_mf rank",
     "the loss turns margins into predictions": "link",
 }
 """Why some options cannot be used, and which."""

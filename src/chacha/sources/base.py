@@ -123,6 +123,8 @@ def open_bytes(path: str) -> IO[bytes] | pa.NativeFile:
     if file.is_dir():
         raise SourceError(f"{path}: is a directory; give one file")
     try:
+        if file.exists() and not file.is_file():  # a named pipe, or /dev/fd/63 of a shell
+            return file.open("rb")
         return pa.input_stream(path, compression=COMPRESSION.get(file.suffix.lower()))
     except FileNotFoundError as error:
         raise SourceError(f"{path}: no such file") from error

@@ -14,11 +14,11 @@ from chacha.errors import SourceError
 from chacha.example import Example
 from chacha.sources.base import BLOCK, Bad, ByteReader, open_bytes
 from chacha.sources.dicts import DictReader
-from chacha.sources.table import DECIDING, TableReader, TableSpec
+from chacha.sources.table import TableReader, TableSpec
 
 __all__ = ["CsvFile"]
 
-NULLS = ["", "NA", "N/A", "n/a", "null", "NULL", "None", "?"]
+LONGEST = 1 << 26  # bytes of one row
 _QUOTED = re.compile(r'"[^"]*"')
 
 
@@ -34,40 +34,41 @@ class CsvFile:
         path: str,
         spec: TableSpec | None = None,
         file: ByteReader | None = None,
-        dicts: DictReader | None = None,
+        reader: DictReader | None = None,
     ) -> None:
         self.name = path
         self.endless = path == "-"
         self.spec = spec or TableSpec()
         self._file = file
-        self._dicts = dicts
+        self._reader = reader or DictReader()
 
     def __iter__(self) -> Iterator[Example | Bad]:
         file, self._file = self._file or ByteReader(open_bytes(self.name), self.name), None
         with file:
             delimiter, columns = self._header(file)
-            table = TableReader(self.spec, self.name, columns)
-            if self._dicts is not None:
-                self._dicts.adopt(table.group_of)
-            row = 0
-            for block in _enough(blocks(file)):
-                try:
-                    yield from self._block(block, delimiter, columns, table, row)
-                except pa.ArrowInvalid as error:
-                    raise SourceError(f"{self.name}: after row {row}: {error}") from error
-                row = table.row
+            table = TableReader(self.spec, self.name, columns, self._reader)
+            try:
+                for block in blocks(file, delimiter):
+                    yield from self._block(block, delimiter, columns, table)
+                yield from table.rest()
+            except pa.ArrowInvalid as error:
+                raise SourceError(f"{self.name}: after row {table.row}: {error}") from error
+            except OpenQuote as error:
+                yield from table.rest()
+                place = f"{self.name}: row {table.row + 1}"
+                raise SourceError(f"{place}: a quote opens that never closes") from error
             if file.failed is not None:
-                raise SourceError(f"{file.failed} (after row {row})") from file.failed
+                raise SourceError(f"{file.failed} (after row {table.row})") from file.failed
 
     def _block(
-        self, block: bytes, delimiter: str, columns: list[str], table: TableReader, row: int
+        self, block: bytes, delimiter: str, columns: list[str], table: TableReader
     ) -> Iterator[Example | Bad]:
-        """The examples of one block of whole rows, which begins after row `row`."""
+        """The examples of one block of whole rows."""
         ragged: list[tuple[int, str]] = []
 
         def note(bad: pacsv.InvalidRow) -> str:
             got = f"{bad.actual_columns} cells, expected {bad.expected_columns}"
-            ragged.append((row + bad.number, got))
+            ragged.append((bad.number, got))
             return "skip"
 
         damaged = False
@@ -84,11 +85,7 @@ class CsvFile:
             parse_options=pacsv.ParseOptions(
                 delimiter=delimiter, newlines_in_values=True, invalid_row_handler=note
             ),
-            convert_options=pacsv.ConvertOptions(
-                column_types=dict.fromkeys(columns, pa.string()),
-                strings_can_be_null=True,
-                null_values=NULLS,
-            ),
+            convert_options=pacsv.ConvertOptions(column_types=dict.fromkeys(columns, pa.string())),
         )
         yield from table.read(read.combine_chunks(), ragged, damaged)
 
@@ -99,13 +96,19 @@ class CsvFile:
         except UnicodeDecodeError as error:
             raise SourceError(f"{self.name}: line 1 is not UTF-8 text") from error
         if not line.strip():
-            raise SourceError(f"{self.name}: is empty; there is nothing to learn from")
+            rule = "line 1 is empty; it must name the columns" if file.peek_line() else "is empty"
+            raise SourceError(f"{self.name}: {rule}; there is nothing to learn from")
+        if line.count('"') % 2:
+            raise SourceError(f"{self.name}: line 1 has a name with a line break in it; rename it")
         if "\r" in line:
             raise SourceError(f"{self.name}: lines end with CR alone; convert them to LF")
         tabs = ".tsv" in Path(self.name.lower()).suffixes
         bare = _QUOTED.sub("", line)
         delimiter = "\t" if tabs else max(",;\t", key=bare.count)
-        columns = [name.strip() for name in next(csv.reader([line], delimiter=delimiter))]
+        try:
+            columns = [name.strip() for name in next(csv.reader([line], delimiter=delimiter))]
+        except csv.Error as error:
+            raise SourceError(f"{self.name}: line 1 cannot be read: {error}") from error
         if len(columns) < 2:
             raise SourceError(f"{self.name}: one column only; a table needs features and a target")
         if all(_is_number(name) for name in columns):
@@ -129,41 +132,47 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def blocks(file: ByteReader) -> Iterator[bytes]:
-    """The file in blocks that end where a row ends: at a line break outside quotes.
+class OpenQuote(Exception):
+    """A quote opens after the last whole row and never closes, or not within LONGEST bytes."""
 
-    A block holds what has arrived, so that a slow pipe is not waited for.
+
+def blocks(file: ByteReader, delimiter: str = ",") -> Iterator[bytes]:
+    """The file in blocks that end where a row ends: at a line break outside quoted cells.
+
+    A block holds what has arrived, so that a slow pipe is not waited for. A quote counts
+    where a cell begins; inside a cell it is a letter like others (5" disc).
 
     >>> import io
     >>> list(blocks(ByteReader(io.BytesIO(b'1,"a\\nb"\\n2,c'), "x")))
     [b'1,"a\\nb"\\n', b'2,c']
     """
-    parts: list[bytes] = []
-    quotes = 0
-    while data := file.read(BLOCK):
-        end = len(data)
-        while True:  # the last line break with an even number of quotes before it
-            end = data.rfind(b"\n", 0, end)
-            if end < 0 or (quotes + data.count(b'"', 0, end)) % 2 == 0:
-                break
-        if end >= 0:
-            yield b"".join([*parts, data[: end + 1]])
-            parts, quotes = [], 0
-        rest = data[end + 1 :]
-        parts.append(rest)
-        quotes += rest.count(b'"')
-    last = b"".join(parts)
-    if last and file.failed is None:  # what a failure cut off is no row
-        yield last
+    mark = re.escape(delimiter.encode())
+    cell = re.compile(rb"(?:\A|(?<=[\n" + mark + rb']))"[^"]*(?:""[^"]*)*("|\Z)')
+    held, size = b"", BLOCK
+    while data := file.read(size):
+        held += data
+        if end := row_end(held, cell)[0]:
+            yield held[:end]
+            held, size = held[end:], BLOCK
+        elif len(held) > LONGEST:
+            raise OpenQuote
+        else:
+            size *= 2  # so that a very long row is not looked through over and over
+    if not held or file.failed is not None:  # what a failure cut off is no row
+        return
+    if row_end(held, cell)[1]:
+        raise OpenQuote
+    yield held
 
 
-def _enough(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """The blocks, the first one of at least DECIDING lines: they decide the columns' types."""
-    first = b""
-    for piece in pieces:
-        first += piece
-        if first.count(b"\n") > DECIDING:
-            break
-    if first:
-        yield first
-    yield from pieces
+def row_end(held: bytes, cell: re.Pattern[bytes]) -> tuple[int, bool]:
+    """Where the last whole row ends (0: nowhere), and whether a quote is open at the end."""
+    if b'"' not in held:
+        return held.rfind(b"\n") + 1, False
+    end = start = 0
+    for quoted in cell.finditer(held):
+        end = max(end, held.rfind(b"\n", start, quoted.start()) + 1)
+        if not quoted[1]:
+            return end, True
+        start = quoted.end()
+    return max(end, held.rfind(b"\n", start) + 1), False

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import string
 from collections.abc import Callable, Iterable, Mapping
+from enum import Enum
 from typing import Any
 
 from chacha.errors import BadExample
 from chacha.example import DEFAULT_GROUP, Example, make_example
 from chacha.vwtext import escape, murmur
 
-__all__ = ["DictReader", "Grouping", "feature", "is_grouped", "sequential_groups"]
+__all__ = ["DictReader", "Grouping", "Kind", "feature", "is_grouped", "sequential_groups"]
 
 MOST_GROUPS = 10
 Groups = dict[str, list[tuple[str, float]]]
@@ -122,8 +123,21 @@ def grouped_features(x: Mapping[Any, Any]) -> Groups:
     return groups
 
 
+class Kind(Enum):
+    """What a column of a table holds.
+
+    >>> Kind.NUMBERS.value
+    'numbers'
+    """
+
+    NUMBERS = "numbers"
+    WORDS = "words"
+
+
 class DictReader:
-    """Turns dicts into examples; the first flat one that was good decides the groups.
+    """Turns dicts into examples, and remembers what was decided about features and columns.
+
+    The first flat dict that was good decides the groups, or a table that came before.
 
     `check` is what else a label must pass to be good.
 
@@ -138,6 +152,8 @@ class DictReader:
     def __init__(self, check: Callable[[float], float] = lambda label: label) -> None:
         self.check = check
         self.grouping: Grouping | None = None
+        self.kinds: dict[str, Kind] = {}  # of the columns of tables
+        self.codes: dict[str, dict[str, int]] = {}  # of their words
 
     def example(self, x: Mapping[Any, Any], place: str = "") -> Example:
         """The example of a dict, flat or of groups. A pure read."""

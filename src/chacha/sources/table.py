@@ -15,12 +15,14 @@ import pyarrow.compute as pc
 from chacha.errors import BadExample, ConfigError, SourceError
 from chacha.example import Example, make_example
 from chacha.sources.base import Bad
-from chacha.sources.dicts import MOST_GROUPS, sequential_groups
+from chacha.sources.dicts import MOST_GROUPS, DictReader, Kind, sequential_groups
 from chacha.vwtext import escape
 
 __all__ = ["Categories", "Missing", "TableReader", "TableSpec"]
 
-DECIDING = 100  # rows that decide whether a column holds numbers or words
+DECIDING = 100  # labelled rows that decide whether a column holds numbers or words
+MOST_HELD = 100_000  # rows that are waited for at most
+NULLS = pa.array(["", "NA", "N/A", "n/a", "null", "NULL", "None", "?"])
 _NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|infinity|nan)"
 _IS_NUMBER = re.compile(_NUMBER, re.IGNORECASE)
 
@@ -115,19 +117,34 @@ class Trouble(NamedTuple):
     harmless: bool = False
 
 
+class Held(NamedTuple):
+    """A table of strings that waits until the columns' types are decided."""
+
+    texts: dict[str, pa.Array]
+    labels: list[float | None]
+    troubles: dict[int, Trouble]
+    ragged: list[tuple[int, str]]
+
+
 class TableReader:
     """Turns tables of strings into examples; the first rows decide the columns' types.
 
     A column holds numbers if at least half of its cells in the first 100 rows that have a
-    label are numbers; if all of those are empty, its first cell that is not decides.
+    label are numbers; if all of those are empty, its first cell that is not decides. What
+    was decided, and the codes of words, stay with `reader` for the tables that follow.
 
     >>> reader = TableReader(TableSpec(), "t.csv", ["x", "y"])
-    >>> [example.line for example in reader.read(pa.table({"x": ["1.5"], "y": ["2"]}))]
+    >>> list(reader.read(pa.table({"x": ["1.5"], "y": ["2"]})))
+    []
+    >>> [example.line for example in reader.rest()]
     ['2.0 |x x:1.5']
     """
 
-    def __init__(self, spec: TableSpec, name: str, columns: list[str]) -> None:
+    def __init__(
+        self, spec: TableSpec, name: str, columns: list[str], reader: DictReader | None = None
+    ) -> None:
         self.spec, self.name = spec, name
+        self.reader = reader or DictReader()
         self.target = columns[-1] if spec.target is None else spec.target
         if self.target not in columns:
             raise SourceError(
@@ -135,28 +152,48 @@ class TableReader:
             )
         self.features = [column for column in columns if column != self.target]
         self.group_of = spec.group_columns(self.features)
+        self.reader.adopt(self.group_of)
         self.layout: dict[str, list[str]] = {}
         for column in self.features:
             self.layout.setdefault(self.group_of[column], []).append(column)
         self.row = 0
-        self._undecided = set(self.features)
-        self._words: set[str] = set()  # the columns of words
-        self._codes: dict[str, dict[str, int]] = {}
+        self._held: list[Held] | None = []  # None: enough rows have been seen
 
     def read(
         self, table: pa.Table, ragged: list[tuple[int, str]] | None = None, damaged: bool = False
     ) -> Iterator[Example | Bad]:
         """The rows of a table of strings, and the ragged ones (by number) that it lacks.
 
-        In a `damaged` table what was not UTF-8 stands as U+FFFD.
+        The first rows are held back until they are enough to decide the columns' types. In a
+        `damaged` table what was not UTF-8 stands as U+FFFD.
         """
-        ragged = ragged or []
-        troubles: dict[int, Trouble] = {}
-        cells = self._cells(table, troubles, damaged)
-        for i in range(table.num_rows):
+        held = self._hold(table, ragged or [], damaged)
+        if self._held is None:
+            yield from self._rows(held)
+            return
+        self._held.append(held)
+        seen = sum(len(part.labels) for part in self._held)
+        labelled = seen - sum(len(part.troubles) for part in self._held)
+        if labelled >= DECIDING or seen >= MOST_HELD:
+            yield from self.rest()
+
+    def rest(self) -> Iterator[Example | Bad]:
+        """The rows that were held back; nothing is from now on."""
+        held, self._held = self._held or [], None
+        if held:
+            self._decide(held)
+        for part in held:
+            yield from self._rows(part)
+
+    def _rows(self, held: Held) -> Iterator[Example | Bad]:
+        if self.reader.kinds.keys() < set(self.features):
+            self._decide([held])
+        troubles, ragged, before = dict(held.troubles), list(held.ragged), self.row
+        cells = self._cells(held, troubles)
+        for i in range(len(held.labels)):
             self.row += 1
-            while ragged and ragged[0][0] <= self.row:
-                yield self._ragged(*ragged.pop(0))
+            while ragged and before + ragged[0][0] <= self.row:
+                yield self._ragged(before + ragged[0][0], ragged.pop(0)[1])
                 self.row += 1
             made = troubles.get(i) or self._example({name: cells[name][i] for name in cells})
             if isinstance(made, Example):
@@ -166,7 +203,7 @@ class TableReader:
             yield Bad(f"{self.place()}{where}", made.reason, made.message, made.harmless)
         for number, got in ragged:
             self.row += 1
-            yield self._ragged(number, got)
+            yield self._ragged(before + number, got)
 
     def place(self) -> str:
         """Where the present row stands: rows are counted without line 1 and empty lines."""
@@ -175,16 +212,14 @@ class TableReader:
     def _ragged(self, number: int, got: str) -> Bad:
         return Bad(f"{self.name}: row {number}", "ragged row", f"the row has {got}")
 
-    def _cells(
-        self, table: pa.Table, troubles: dict[int, Trouble], damaged: bool
-    ) -> dict[str, list[Any]]:
-        """Every column as a list: numbers, words, None where a cell is empty."""
-        texts = {
-            name: _blank_to_null(pc.utf8_trim_whitespace(table.column(name).combine_chunks()))
-            for name in table.column_names
-        }
-        if damaged:
-            for name, text in texts.items():
+    def _hold(self, table: pa.Table, ragged: list[tuple[int, str]], damaged: bool) -> Held:
+        """The strings, null where a cell is empty, and the labels."""
+        texts: dict[str, pa.Array] = {}
+        troubles: dict[int, Trouble] = {}
+        for name in table.column_names:
+            text = pc.utf8_trim_whitespace(table.column(name).combine_chunks())
+            texts[name] = pc.if_else(pc.is_in(text, NULLS), pa.scalar(None, pa.string()), text)
+            if damaged:
                 for i in pc.indices_nonzero(pc.match_substring(text, "\ufffd")).to_pylist():
                     message = "the cell is not UTF-8 text"
                     troubles.setdefault(i, Trouble(name, "not UTF-8", message))
@@ -193,26 +228,44 @@ class TableReader:
             if label is None:
                 message = "the target is missing; learning needs it"
                 troubles.setdefault(i, Trouble(self.target, "no label", message))
-        if self._undecided:
-            self._decide(texts, [i for i in range(table.num_rows) if i not in troubles])
-        cells: dict[str, list[Any]] = {self.target: labels}
+            elif i not in troubles:
+                try:
+                    self.reader.check(label)
+                except BadExample as error:
+                    troubles[i] = Trouble(self.target, error.reason, str(error))
+        return Held(texts, labels, troubles, ragged)
+
+    def _cells(self, held: Held, troubles: dict[int, Trouble]) -> dict[str, list[Any]]:
+        """Every column as a list: numbers, words, None where a cell is empty."""
+        cells: dict[str, list[Any]] = {self.target: held.labels}
         for name in self.features:
-            if name in self._words:
-                cells[name] = texts[name].to_pylist()
+            text = held.texts[name]
+            if self.reader.kinds.get(name) is Kind.WORDS:
+                cells[name] = text.to_pylist()
             else:
-                cells[name] = _numbers(name, texts[name], troubles, "the column holds numbers")
+                cells[name] = _numbers(name, text, troubles, "the column holds numbers")
         return cells
 
-    def _decide(self, texts: Mapping[str, pa.Array], good: list[int]) -> None:
-        for name in sorted(self._undecided):
-            usable = texts[name].take(pa.array(good, pa.int64()))
+    def _decide(self, parts: list[Held]) -> None:
+        """Numbers or words, for the columns of which that is not known."""
+        for name in self.features:
+            if name in self.reader.kinds:
+                continue
+            usable = pa.chunked_array(
+                [
+                    part.texts[name].filter(
+                        pa.array([i not in part.troubles for i in range(len(part.labels))])
+                    )
+                    for part in parts
+                ],
+                pa.string(),
+            )
             seen = usable.slice(0, DECIDING).drop_null()
             seen = seen if len(seen) else usable.drop_null().slice(0, 1)
             if len(seen):
-                self._undecided.discard(name)
                 numbers = pc.match_substring_regex(seen, f"^({_NUMBER})$", ignore_case=True)
-                if 2 * (pc.sum(numbers).as_py() or 0) < len(seen):
-                    self._words.add(name)
+                words = 2 * (pc.sum(numbers).as_py() or 0) < len(seen)
+                self.reader.kinds[name] = Kind.WORDS if words else Kind.NUMBERS
 
     def _example(self, row: Mapping[str, Any]) -> Example | Trouble:
         try:
@@ -227,9 +280,9 @@ class TableReader:
         except BadExample as error:
             return Trouble("", error.reason, str(error))
         if self.spec.categories is Categories.CODE:
-            for name in self._words:  # only now: a row that is refused leaves no trace
-                if row[name] is not None:
-                    codes = self._codes.setdefault(name, {})
+            for name in self.features:  # only now: a row that is refused leaves no trace
+                if isinstance(row[name], str):
+                    codes = self.reader.codes.setdefault(name, {})
                     codes.setdefault(row[name], len(codes))
         return example
 
@@ -244,16 +297,12 @@ class TableReader:
             return [(escape(name), value)]
         if self.spec.categories is Categories.INDICATOR:
             return [(f"{escape(name)}={escape(value)}", 1.0)]
-        codes = self._codes.get(name, {})
+        codes = self.reader.codes.get(name, {})
         return [(escape(name), float(codes.get(value, len(codes))))]
 
 
 class _EmptyCell(BadExample):
     """An empty cell where none is allowed."""
-
-
-def _blank_to_null(column: pa.Array) -> pa.Array:
-    return pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column)
 
 
 def _numbers(
