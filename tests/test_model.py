@@ -595,7 +595,7 @@ def test_baseline_is_the_initial_configuration_alone() -> None:
     assert "the initial configuration alone" in str(summary)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(0, 2**31), st.integers(2, 6), st.lists(st.integers(1, 40), min_size=1))
 def test_any_chunking_any_budget_same_decisions(seed: int, budget: int, cuts: list[int]) -> None:
     rows = examples(120, "2dplanes", seed % 50)

@@ -195,7 +195,7 @@ numbers = st.one_of(
 _parser = vowpalwabbit.Workspace(arg_list=["--quiet", "--noconstant"])
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(numbers)
 def test_numbers_are_read_as_vw_reads_them(text: str) -> None:
     if not text:
@@ -211,7 +211,7 @@ def test_numbers_are_read_as_vw_reads_them(text: str) -> None:
         assert seen == ([value] if value else [])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.text(st.characters(exclude_categories=["C", "Z"], exclude_characters=":|"), min_size=1))
 def test_names_are_hashed_as_vw_hashes_them(name: str) -> None:
     workspace = _parser

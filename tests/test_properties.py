@@ -90,7 +90,7 @@ runs = {
 }
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(**runs)
 def test_whatever_the_losses(
     budget: int, seed: int, epsilon: float, noise: float, T: int, effects: dict[str, float]
@@ -128,7 +128,7 @@ def test_whatever_the_losses(
     assert {c: lease[c] for c in cc.B} == {c: cc.scheduler.lease[c] for c in cc.B}
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(**runs)
 def test_same_seed_same_decisions(
     budget: int, seed: int, epsilon: float, noise: float, T: int, effects: dict[str, float]
@@ -137,7 +137,7 @@ def test_same_seed_same_decisions(
     assert replay(budget, seed, epsilon, noise, T, effects)[1] == first
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(**runs)
 def test_no_configuration_is_proposed_twice(
     budget: int, seed: int, epsilon: float, noise: float, T: int, effects: dict[str, float]
