@@ -147,6 +147,17 @@ def test_tables_and_their_flags(tmp_path: Path) -> None:
         )
 
 
+def test_a_row_that_the_loss_refuses_leaves_no_trace(tmp_path: Path) -> None:
+    rows = [f"{i % 5},{'abc'[i % 3]},{i % 2}" for i in range(40)]
+    losses = []
+    for text in (rows, ["1,zzz,7", *rows]):
+        (tmp_path / "t.csv").write_text("x,c,y\n" + "\n".join(text) + "\n")
+        words = ("--loss", "logistic", "--categories", "code", "--on-bad", "skip", "-q")
+        done = cli("run", str(tmp_path / "t.csv"), *words, "--json", "-")
+        losses.append(json.loads(done.stdout)["loss"])
+    assert losses[0] == losses[1]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

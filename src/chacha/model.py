@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -324,13 +325,18 @@ class ChaCha:
         """
         if target is not None:
             table = replace(table or TableSpec(), target=target)
-        opened = open_source(source, table, self._dicts)
         shown = ProgressTable(self)
-        for step in self.steps(opened, limit=limit, on_bad=on_bad):
+        for step in self.steps(self.open(source, table), limit=limit, on_bad=on_bad):
             if progress:
                 for line in shown.see(step):
                     print(line, file=sys.stderr)
         return self.summary()
+
+    def open(
+        self, source: str | PathLike[str] | Source | Iterable[Row], table: TableSpec | None = None
+    ) -> Source:
+        """A source as :meth:`run` opens it: what was decided about groups and columns holds."""
+        return open_source(source, table, self._dicts)
 
     def steps(
         self, source: Source, *, limit: int | None = None, on_bad: OnBad | None = None
@@ -353,17 +359,13 @@ class ChaCha:
         return self._steps(source, limit, on_bad)
 
     def _steps(self, source: Source, limit: int | None, on_bad: OnBad) -> Iterator[Step]:
-        before = self.examples
-        skipped: dict[str, int] = {}
-        usable = good_examples(source, on_bad, skipped, self._labelled)
-        try:
-            for example in islice(usable, limit):
-                yield self._driver.learn(example)
-        finally:
-            for reason, count in skipped.items():
-                self.skipped[reason] = self.skipped.get(reason, 0) + count
-        if self.examples == before and limit != 0:
-            reasons = ", ".join(f"{count} {reason}" for reason, count in skipped.items())
+        learned, before = self.examples, Counter(self.skipped)
+        usable = good_examples(source, on_bad, self.skipped, self._labelled)
+        for example in islice(usable, limit):
+            yield self._driver.learn(example)
+        if self.examples == learned and limit != 0:
+            skipped = (Counter(self.skipped) - before).items()
+            reasons = ", ".join(f"{count} {reason}" for reason, count in skipped)
             rest = f"skipped: {reasons}" if reasons else "there is nothing to learn from"
             raise SourceError(f"{source.name}: no examples in it; {rest}")
 

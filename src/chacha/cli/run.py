@@ -20,7 +20,7 @@ from chacha.errors import ConfigError, PoolError
 from chacha.model import ChaCha
 from chacha.pools import open_pool
 from chacha.progress import Spacing
-from chacha.sources import Categories, Missing, OnBad, open_source
+from chacha.sources import Categories, Missing, OnBad
 from chacha.summary import Step, describe
 
 __all__ = ["run"]
@@ -114,7 +114,7 @@ def run(
         raise ConfigError(str(error)) from error
     screen = Screen(model, Spacing(spacing), quiet)
     try:
-        stream = open_source(source, table)
+        stream = model.open(source, table)
     except KeyboardInterrupt:  # while waiting for the first line
         raise typer.Exit(1) from None
     steps = model.steps(stream, limit=limit, on_bad=on_bad)
