@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
+import os
+import pty
 import re
 import shlex
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 from typing import Any
@@ -323,6 +329,30 @@ def test_progress_rows_follow_vw(stream: Path) -> None:
     assert [
         line.split()[0] for line in cli("run", str(stream), "--limit", "8").stderr.splitlines()
     ][:5] == ["examples", "1", "2", "4", "8"]
+
+
+def test_a_terminal_gets_a_status_line_and_rows_that_fit() -> None:
+    """On a pseudo-terminal of 60 columns; a log (every other test) gets whole rows."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
+    words = ["run", "synth:fried", "--limit", "6000", "--init", "interactions=ab,cd,ef,gh"]
+    env = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "LINES")}
+    env["TERM"] = "xterm"
+    command = [sys.executable, "-m", "chacha", *words]
+    with subprocess.Popen(command, stderr=theirs, env=env) as process:
+        os.close(theirs)
+        told = b""
+        with contextlib.suppress(OSError):  # how a terminal says that the other side is gone
+            while data := os.read(ours, 65536):
+                told += data
+    os.close(ours)
+    assert process.returncode == 0
+    text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", told.decode())
+    assert re.search(r"\d+ examples, [\d,]+/s, champion \(initial\)", text)
+    assert "served squared loss" in text
+    rows = [line for line in re.split(r"[\r\n]+", text) if re.match(r" +\d+  ", line)]
+    assert rows
+    assert all(len(row) <= 60 for row in rows)
 
 
 def test_version_and_help() -> None:

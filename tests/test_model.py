@@ -374,6 +374,7 @@ def test_tickets_expire_by_age() -> None:
     with pytest.raises(chacha.TicketError, match="expired"):
         m.tell(old, 1.0)
     assert m.pending == 10
+    assert "1 ticket expired without a label" in str(m.summary())
 
 
 def test_a_bad_label_leaves_the_ticket_waiting() -> None:

@@ -23,6 +23,8 @@ import chacha
 from chacha import BadExample, ChaCha, Example, ReferencePool, SourceError, TableSpec, open_source
 from chacha.sources import Categories, CsvFile, Missing
 from chacha.sources.base import BLOCK, Bad, ByteReader
+from chacha.sources.dicts import DictReader, Kind
+from chacha.sources.table import TableReader
 from chacha.vwtext import FLOAT32_MAX, escape, read_number, show_exactly, show_number
 
 
@@ -202,6 +204,19 @@ def test_what_a_table_decided_holds_for_the_tables_that_follow(tmp_path: Path) -
     model.run(feb, table=spec, on_bad=chacha.OnBad.SKIP)
     assert reader.codes == {"c": {"red": 0, "blue": 1, "green": 2}}
     assert model.skipped == {"not a number": 1}
+
+
+def test_a_column_that_stays_empty_is_decided_late_also_after_another_table() -> None:
+    reader = TableReader(TableSpec(), "t.csv", ["c", "y"], DictReader())
+    reader.reader.kinds["other"] = Kind.NUMBERS
+    empty = pa.table({"c": ["", ""] * 60, "y": ["1", "2"] * 60})
+    assert len(list(reader.read(empty))) == 120
+    late = reader.read(pa.table({"c": ["", "red", "7"], "y": ["1", "2", "3"]}))
+    assert [row.line for row in late if isinstance(row, Example)] == [
+        "1.0 |c",
+        "2.0 |c c=red",
+        "3.0 |c c=7",
+    ]
 
 
 def test_padded_empty_cells_are_empty(tmp_path: Path) -> None:

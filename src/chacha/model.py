@@ -238,6 +238,7 @@ class ChaCha:
             promotions=self.promotions,
             decisions=driver.decision_count,
             challengers=len(self.core.S),
+            expired=self._tickets.expired,
         )
 
     @property

@@ -71,6 +71,7 @@ class Summary:
     promotions: int
     decisions: int
     challengers: int
+    expired: int = 0
 
     def __str__(self) -> str:
         loss = "none yet" if self.loss is None else f"{self.loss:.6g}"
@@ -87,6 +88,8 @@ class Summary:
         if self.skipped:
             reasons = ", ".join(f"{count} {reason}" for reason, count in self.skipped.items())
             lines.append(f"skipped rows: {reasons}")
+        if self.expired:
+            lines.append(f"{_count(self.expired, 'ticket')} expired without a label")
         return "\n".join(lines)
 
 

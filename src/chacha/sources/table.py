@@ -180,14 +180,12 @@ class TableReader:
     def rest(self) -> Iterator[Example | Bad]:
         """The rows that were held back; nothing is from now on."""
         held, self._held = self._held or [], None
-        if held:
-            self._decide(held)
+        self._decide(held, rows=DECIDING)
         for part in held:
             yield from self._rows(part)
 
     def _rows(self, held: Held) -> Iterator[Example | Bad]:
-        if self.reader.kinds.keys() < set(self.features):
-            self._decide([held])
+        self._decide([held], rows=0)
         troubles, ragged, before = dict(held.troubles), list(held.ragged), self.row
         cells = self._cells(held, troubles)
         for i in range(len(held.labels)):
@@ -246,10 +244,13 @@ class TableReader:
                 cells[name] = _numbers(name, text, troubles, "the column holds numbers")
         return cells
 
-    def _decide(self, parts: list[Held]) -> None:
-        """Numbers or words, for the columns of which that is not known."""
+    def _decide(self, parts: list[Held], rows: int) -> None:
+        """Numbers or words, for the columns of which that is not known yet.
+
+        The first `rows` with a label decide; where they are empty, the first cell that is not.
+        """
         for name in self.features:
-            if name in self.reader.kinds:
+            if name in self.reader.kinds or not parts:
                 continue
             usable = pa.chunked_array(
                 [
@@ -260,7 +261,7 @@ class TableReader:
                 ],
                 pa.string(),
             )
-            seen = usable.slice(0, DECIDING).drop_null()
+            seen = usable.slice(0, rows).drop_null()
             seen = seen if len(seen) else usable.drop_null().slice(0, 1)
             if len(seen):
                 numbers = pc.match_substring_regex(seen, f"^({_NUMBER})$", ignore_case=True)
