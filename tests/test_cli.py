@@ -137,7 +137,8 @@ def test_stdin_skips_and_counts_files_stop(tmp_path: Path) -> None:
     done = cli("run", str(path), "-q", rc=1)
     assert f"{path}:2: the label is 'nan'" in done.stderr
     told = cli("run", str(path), "--on-bad", "skip").stderr
-    assert "skipped rows: 1 label not finite, 1 empty line" in told
+    assert f"  1 label not finite; first: {path}:2: the label is 'nan'" in told
+    assert f"  1 empty line; first: {path}:3: the line is empty" in told
 
 
 def test_tables_and_their_flags(tmp_path: Path) -> None:

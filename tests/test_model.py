@@ -106,8 +106,8 @@ def test_one_by_one_equals_run_for_dicts_and_tables(tmp_path: Path) -> None:
     table = model(pool=ReferencePool())
     table.run(path)
     columns = {name: name for name in names}
-    assert table._dicts.grouping is not None
-    assert table._dicts.grouping.groups == columns, "dicts that follow go to the table's groups"
+    assert table.reader.grouping is not None
+    assert table.reader.grouping.groups == columns, "dicts that follow go to the table's groups"
     by_line = model(pool=ReferencePool())
     for row in chacha.open_source(path):
         assert isinstance(row, Example)

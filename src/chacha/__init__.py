@@ -39,7 +39,21 @@ from chacha.pool import Learner, LivePool, SequentialPool
 from chacha.pools import open_pool
 from chacha.pools.reference import ReferenceLearner, ReferencePool
 from chacha.scheduler import Scheduler
-from chacha.sources import Bad, Categories, Missing, OnBad, Rows, Source, TableSpec, open_source
+from chacha.sources import (
+    Bad,
+    Categories,
+    CsvFormat,
+    Format,
+    GroupBy,
+    Kind,
+    Missing,
+    OnBad,
+    Rows,
+    Source,
+    TableSpec,
+    open_files,
+    open_source,
+)
 from chacha.space import Choice, Integer, Interactions, LogUniform, Space, Uniform
 from chacha.summary import LiveModel, Step, Summary
 from chacha.tickets import Ticket
@@ -58,6 +72,7 @@ __all__ = [
     "Config",
     "ConfigError",
     "ConfigOracle",
+    "CsvFormat",
     "DataError",
     "Decision",
     "DefaultOracle",
@@ -66,9 +81,12 @@ __all__ = [
     "Example",
     "Feature",
     "Flow2",
+    "Format",
+    "GroupBy",
     "Hinge",
     "Integer",
     "Interactions",
+    "Kind",
     "Learner",
     "LeaseDoubled",
     "LiveModel",
@@ -107,6 +125,7 @@ __all__ = [
     "checks",
     "decision_from_json",
     "make_example",
+    "open_files",
     "open_pool",
     "open_source",
     "parse_line",

@@ -15,7 +15,7 @@ from chacha.losses import Loss
 from chacha.observed import Observed, SeenWithLoss
 from chacha.oracle import proposals_of
 from chacha.pool import LivePool
-from chacha.summary import LiveModel, Step
+from chacha.summary import LiveModel, Step, Summary
 
 __all__ = ["Driver", "Forecast"]
 
@@ -153,6 +153,26 @@ class Driver:
             )
             for c in (core.champion, *core.B)
         ]
+
+    def summary(
+        self, skipped: Mapping[str, int], first: Mapping[str, str], expired: int
+    ) -> Summary:
+        """Where the run stands; rows and tickets that came to nothing are the caller's."""
+        weight = self.served.weight or 1.0
+        return Summary(
+            examples=self.core.t,
+            skipped=dict(skipped),
+            loss=self.served.mean if self.served.weight > 0 else None,
+            loss_name=self.loss.name,
+            metrics={key: total / weight for key, total in self.metrics.items()},
+            baseline_loss=self.alone.mean if self.alone.n else None,
+            champion=self.core.champion,
+            promotions=self.promotions,
+            decisions=self.decision_count,
+            challengers=len(self.core.S),
+            expired=expired,
+            first_skipped=dict(first),
+        )
 
     def _charge(self, served: float, y: float, weight: float) -> float:
         """The loss of the served prediction, unclipped; kept in the means."""

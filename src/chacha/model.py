@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from os import PathLike
 from typing import Any, Unpack
 
 from chacha.champion import ChampionChallengers
@@ -27,7 +26,7 @@ from chacha.settings import Settings, check_parts, whole
 from chacha.sources import (
     DictReader,
     OnBad,
-    Row,
+    Skipped,
     Source,
     SynthSource,
     TableSpec,
@@ -142,8 +141,8 @@ class ChaCha:
             baseline=baseline,
             keep_decisions=keep_decisions,
         )
-        self.skipped: dict[str, int] = {}
-        self._dicts = DictReader(self.loss_function.label)
+        self.skipped = Skipped()
+        self.reader = DictReader(self.loss_function.label)
         self._tickets = Tickets(max_pending, ticket_life)
 
     @classmethod
@@ -225,21 +224,7 @@ class ChaCha:
 
     def summary(self) -> Summary:
         """Where the model stands, as a value that prints."""
-        driver = self._driver
-        weight = driver.served.weight or 1.0
-        return Summary(
-            examples=self.examples,
-            skipped=dict(self.skipped),
-            loss=self.loss,
-            loss_name=self.loss_function.name,
-            metrics={key: total / weight for key, total in driver.metrics.items()},
-            baseline_loss=driver.alone.mean if driver.alone.n else None,
-            champion=self.champion,
-            promotions=self.promotions,
-            decisions=driver.decision_count,
-            challengers=len(self.core.S),
-            expired=self._tickets.expired,
-        )
+        return self._driver.summary(self.skipped, self.skipped.first, self._tickets.expired)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -305,7 +290,8 @@ class ChaCha:
 
     def run(
         self,
-        source: str | PathLike[str] | Source | Iterable[Row],
+        source: Any,
+        y: Any = None,
         *,
         limit: int | None = None,
         target: str | None = None,
@@ -315,9 +301,9 @@ class ChaCha:
     ) -> Summary:
         """Tune while passing over a whole source; the same decisions as one by one.
 
-        `source` is a path, `synth:NAME`, or an iterable of rows: (dict, label) pairs or lines
-        of VW text. `target` names a table's column; `table` says more about it. `progress`
-        prints the table of the command line to stderr.
+        `source` is whatever :func:`~chacha.open_source` takes: a file, a pattern, an address, a
+        table in memory (then `y` may hold its labels), rows. `target` names a table's column;
+        `table` says more about it. `progress` prints the command line's table to stderr.
 
         >>> import chacha
         >>> model = chacha.ChaCha.paper(pool=chacha.ReferencePool())
@@ -327,17 +313,15 @@ class ChaCha:
         if target is not None:
             table = replace(table or TableSpec(), target=target)
         shown = ProgressTable(self)
-        for step in self.steps(self.open(source, table), limit=limit, on_bad=on_bad):
+        for step in self.steps(self.open(source, table, y), limit=limit, on_bad=on_bad):
             if progress:
                 for line in shown.see(step):
                     print(line, file=sys.stderr)
         return self.summary()
 
-    def open(
-        self, source: str | PathLike[str] | Source | Iterable[Row], table: TableSpec | None = None
-    ) -> Source:
+    def open(self, source: Any, table: TableSpec | None = None, y: Any = None) -> Source:
         """A source as :meth:`run` opens it: what was decided about groups and columns holds."""
-        return open_source(source, table, self._dicts)
+        return open_source(source, table, self.reader, y=y)
 
     def steps(
         self, source: Source, *, limit: int | None = None, on_bad: OnBad | None = None
@@ -376,14 +360,14 @@ class ChaCha:
         if not isinstance(x, (str, Mapping)):
             raise ConfigError(f"x must be a dict or a line of VW text, got {type(x).__name__}")
         try:
-            return parse_line(x) if isinstance(x, str) else self._dicts.example(x)
+            return parse_line(x) if isinstance(x, str) else self.reader.example(x)
         except UnicodeEncodeError as error:
             raise BadExample(f"the example is not UTF-8 text: {error}", "not UTF-8") from error
 
     def _settle_groups(self, x: Features) -> None:
         """The first flat dict that is learned or asked decides the groups."""
         if isinstance(x, Mapping):
-            self._dicts.settle(x)
+            self.reader.settle(x)
 
     def _labelled(
         self, example: Example, y: float | None = None, weight: float | None = None

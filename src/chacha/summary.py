@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -72,6 +72,7 @@ class Summary:
     decisions: int
     challengers: int
     expired: int = 0
+    first_skipped: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         loss = "none yet" if self.loss is None else f"{self.loss:.6g}"
@@ -86,8 +87,10 @@ class Summary:
             alone = f"{self.baseline_loss:.6g} ({change:+.1%})"
             lines.append(f"the initial configuration alone: {alone}")
         if self.skipped:
-            reasons = ", ".join(f"{count} {reason}" for reason, count in self.skipped.items())
-            lines.append(f"skipped rows: {reasons}")
+            lines.append(f"skipped {_count(sum(self.skipped.values()), 'row')}:")
+            for reason, count in self.skipped.items():
+                first = self.first_skipped.get(reason)
+                lines.append(f"  {count} {reason}" + (f"; first: {first}" if first else ""))
         if self.expired:
             lines.append(f"{_count(self.expired, 'ticket')} expired without a label")
         return "\n".join(lines)
@@ -107,6 +110,17 @@ def describe(value: Any) -> Any:
     if hasattr(value, "to_json"):
         return value.to_json()
     if is_dataclass(value) and not isinstance(value, type):
-        fields = {k: v.value if isinstance(v, Enum) else v for k, v in asdict(value).items()}
-        return {"is": type(value).__name__, **fields}
+        found = {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+        return {"is": type(value).__name__, **found}
     return getattr(value, "__name__", type(value).__name__)
+
+
+def _plain(value: Any) -> Any:
+    """A constant as JSON can hold it."""
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(inner) for inner in value]
+    return describe(value) if is_dataclass(value) else value

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 __all__ = [
     "FLOAT32_MAX",
@@ -18,8 +20,11 @@ __all__ = [
     "hash_name",
     "murmur",
     "read_number",
+    "read_numbers",
+    "show_all_exactly",
     "show_exactly",
     "show_number",
+    "show_numbers",
 ]
 
 FLOAT32_MAX = float(np.finfo(np.float32).max)
@@ -130,6 +135,67 @@ def read_number(text: str) -> float | None:
         with np.errstate(all="ignore"):
             return float(np.float32(float(text)))
     return math.nan if _WORDS.match(text) else None
+
+
+def read_numbers(texts: Sequence[str]) -> NDArray[np.float32]:
+    """As :func:`read_number`, for many plain decimals (`-12.5`, no exponent) at once.
+
+    >>> read_numbers(["0.25", "-3", "12.5"]).tolist()
+    [0.25, -3.0, 12.5]
+    """
+    if not len(texts):
+        return np.zeros(0, np.float32)
+    letters = np.asarray(texts, dtype="S")
+    places = np.ascontiguousarray(letters.view(np.uint8).reshape(len(texts), -1).T)
+    acc = np.zeros(len(texts), np.float32)
+    decimals = np.zeros(len(texts), np.intp)
+    after = np.zeros(len(texts), bool)  # the point
+    zero = np.float32(48)
+    for place in places:
+        digit = (place >= 48) & (place <= 57)
+        letter, shifted = place.astype(np.float32), acc * _TEN
+        read = np.where(after, shifted + (letter - zero), shifted + letter - zero)
+        acc = np.where(digit, read, acc)
+        decimals += digit & after
+        after |= place == ord(".")
+    values = acc * np.array(_INVERSES)[decimals]
+    return np.where(places[0] == ord("-"), -values, values)
+
+
+def show_numbers(values: NDArray[np.float64]) -> tuple[list[str], list[float]]:
+    """As :func:`show_number`, for many at once.
+
+    >>> show_numbers(np.array([0.5, 1e-200]))
+    (['0.5', '0.0'], [0.5, 0.0])
+    """
+    texts = [repr(value) for value in values.tolist()]
+    plain = [i for i, text in enumerate(texts) if "e" not in text and "n" not in text]
+    if len(plain) == len(texts):
+        return texts, read_numbers(texts).tolist()
+    reads = [math.nan] * len(texts)
+    for i, read in zip(plain, read_numbers([texts[i] for i in plain]).tolist(), strict=True):
+        reads[i] = read
+    for i in set(range(len(texts))) - set(plain):
+        texts[i], reads[i] = show_exactly(values[i])
+    return texts, reads
+
+
+def show_all_exactly(values: NDArray[np.float64]) -> tuple[list[str], list[float]]:
+    """As :func:`show_exactly`, for many at once.
+
+    >>> show_all_exactly(np.array([0.1, -0.7860628962516785]))
+    (['0.1', '-0.7860629e+0'], [0.10000000149011612, -0.7860628962516785])
+    """
+    with np.errstate(all="ignore"):
+        exact = values.astype(np.float32)
+    texts: list[str] = exact.astype(np.str_).tolist()
+    odd = [i for i, text in enumerate(texts) if "e" in text or "n" in text]
+    plain = ["0" if "e" in text or "n" in text else text for text in texts] if odd else texts
+    for i in np.nonzero(read_numbers(plain) != exact)[0].tolist():
+        texts[i] += "e+0"
+    for i in odd:
+        texts[i] = show_exactly(values[i])[0]
+    return texts, exact.tolist()
 
 
 def show_number(value: float) -> tuple[str, float]:

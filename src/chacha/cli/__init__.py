@@ -11,6 +11,7 @@ import sys
 import typer
 
 import chacha
+from chacha.cli.convert import convert
 from chacha.cli.explain import explain
 from chacha.cli.run import run
 from chacha.errors import ChaChaError, ConfigError
@@ -26,6 +27,7 @@ app = typer.Typer(
 )
 app.command()(run)
 app.command()(explain)
+app.command()(convert)
 
 
 @app.callback(invoke_without_command=True)

@@ -8,10 +8,9 @@ from typing import Any
 from chacha.config import Value
 from chacha.errors import ConfigError
 from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
-from chacha.sources import Categories, Missing, TableSpec
 from chacha.space import Domain, Interactions, LogUniform, Uniform
 
-__all__ = ["Rules", "init_values", "loss_named", "table_spec", "tuned"]
+__all__ = ["Rules", "init_values", "loss_named", "tuned"]
 
 
 class Rules(Enum):
@@ -104,30 +103,3 @@ def init_values(settings: list[str]) -> dict[str, Any]:
         else:
             values[key] = _value(text)
     return values
-
-
-def table_spec(
-    target: str | None,
-    namespaces: int,
-    group: list[str],
-    group_by: str | None,
-    categories: Categories,
-    missing: Missing,
-) -> TableSpec:
-    """How a table becomes examples, from the flags.
-
-    >>> table_spec("y", 3, [], None, Categories.CODE, Missing.ZERO).most_groups
-    3
-    """
-    if group and group_by:
-        raise ConfigError("--group and --group-by exclude each other")
-    if group_by not in (None, "column"):
-        raise ConfigError(f"--group-by takes: column; got {group_by!r}")
-    groups: dict[str, tuple[str, ...]] = {}
-    for word in group:
-        name, equals, columns = word.partition("=")
-        if not equals or not name or not columns:
-            raise ConfigError(f"--group needs NAME=COLUMN,COLUMN, got {word!r}")
-        groups[name] = groups.get(name, ()) + tuple(c.strip() for c in columns.split(","))
-    most = 1 << 30 if group_by else namespaces
-    return TableSpec(target, most, groups, categories, missing)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from glob import glob
 from pathlib import Path
 from typing import IO, Any, Protocol
 
@@ -64,14 +65,15 @@ class JsonResult:
             self._out.close()
 
 
-def distinct(source: str, **outputs: str | None) -> None:
+def distinct(sources: Sequence[str], **outputs: str | None) -> None:
     """Refuse to write two things to one place, or over the source.
 
-    >>> distinct("a.vw", json="out.json", predictions="out.json")
+    >>> distinct(["a.vw"], json="out.json", predictions="out.json")
     Traceback (most recent call last):
     chacha.errors.ConfigError: --predictions out.json: --json writes there too; give another file
     """
-    taken = {} if source == "-" else {os.path.realpath(source): "it is read from"}
+    read = [path for source in sources if source != "-" for path in (source, *glob(source))]
+    taken = {os.path.realpath(path): "it is read from" for path in read}
     for flag, path in outputs.items():
         if path is None:
             continue

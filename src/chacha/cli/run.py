@@ -13,14 +13,16 @@ from typing import Annotated, Any
 import typer
 
 import chacha
-from chacha.cli.names import Rules, init_values, loss_named, table_spec, tuned
+from chacha.cli.dryrun import show_source
+from chacha.cli.flags import FormatFlag, LimitFlag, OnBadFlag, SourceArgument, takes_table
+from chacha.cli.names import Rules, init_values, loss_named, tuned
 from chacha.cli.outputs import Outputs, distinct
 from chacha.cli.show import Screen
 from chacha.errors import ConfigError, PoolError
 from chacha.model import ChaCha
 from chacha.pools import open_pool
 from chacha.progress import Spacing
-from chacha.sources import Categories, Missing, OnBad
+from chacha.sources import DictReader, Format, Source, TableSpec, open_files
 from chacha.summary import Step, describe
 
 __all__ = ["run"]
@@ -33,14 +35,10 @@ def cpu_seconds() -> float:
     return sum(os.times()[:4])
 
 
+@takes_table
 def run(
-    source: Annotated[
-        str,
-        typer.Argument(help="A .vw, .csv or .tsv file (also .gz, .zst), - for stdin, synth:NAME."),
-    ],
-    target: Annotated[
-        str | None, typer.Option(help="Tables: the column to predict.", show_default="the last")
-    ] = None,
+    source: SourceArgument,
+    table: TableSpec,
     budget: Annotated[
         int, typer.Option("--budget", "-b", help="Live models, the champion included.")
     ] = 5,
@@ -57,32 +55,15 @@ def run(
         str, typer.Option(help="squared, logistic, quantile:TAU, poisson or hinge.")
     ] = "squared",
     seed: Annotated[int, typer.Option(help="Seeds the rules.")] = 0,
-    limit: Annotated[
-        int | None, typer.Option(min=1, help="Stop after so many examples.", show_default="all")
-    ] = None,
-    namespaces: Annotated[
-        int, typer.Option(min=1, help="Tables: at most so many groups of columns, in order.")
-    ] = 10,
-    group: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=COL,COL", help="Tables: a group of columns; repeat it."),
-    ] = None,
-    group_by: Annotated[
-        str | None, typer.Option(help="Tables: `column` makes each column a group.")
-    ] = None,
-    categories: Annotated[
-        Categories, typer.Option(help="Tables: words as indicators or as codes.")
-    ] = Categories.INDICATOR,
-    missing: Annotated[
-        Missing, typer.Option(help="Tables: what an empty cell means.")
-    ] = Missing.ZERO,
-    on_bad: Annotated[
-        OnBad | None,
-        typer.Option(help="Rows that cannot be used.", show_default="error; skip for stdin"),
-    ] = None,
+    limit: LimitFlag = None,
+    form: FormatFlag = None,
+    on_bad: OnBadFlag = None,
     spacing: Annotated[
         str, typer.Option("--progress", "-P", help="Rows of the table: every N, or times X.Y.")
     ] = "2.0",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Tell what the source was taken for, and stop.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No table, no summary.")] = False,
     baseline: Annotated[
         bool, typer.Option("--baseline", help="Also run the initial configuration alone.")
@@ -99,38 +80,39 @@ def run(
 ) -> None:
     """Tune while passing over a stream, and serve a prediction for every example."""
     distinct(source, json=json, predictions=predictions, save_decisions=save_decisions)
-    table = table_spec(target, namespaces, group or [], group_by, categories, missing)
+    chosen = loss_named(loss)
+    if dry_run:
+        show_source(open_files(source, table, DictReader(chosen.label), form=form))
+        return
     try:
         model = PRESETS[rules](
             budget=budget,
             space=tuned(tune),
             init=init_values(init or []),
-            loss=loss_named(loss),
+            loss=chosen,
             pool=open_pool(pool),
             seed=seed,
             baseline=baseline,
         )
     except PoolError as error:  # the initial configuration is part of the command line
         raise ConfigError(str(error)) from error
+    told = {"rules": rules.value, "limit": limit, "on_bad": on_bad and on_bad.value}
+    settings = {**model.settings, **told, "baseline": baseline, "table": describe(table)}
     screen = Screen(model, Spacing(spacing), quiet)
-    try:
-        stream = model.open(source, table)
-    except KeyboardInterrupt:  # while waiting for the first line
-        raise typer.Exit(1) from None
+    stream = _open(model, source, table, form)
     steps = model.steps(stream, limit=limit, on_bad=on_bad)
-    chosen = {
-        "rules": rules.value,
-        "limit": limit,
-        "on_bad": on_bad.value if on_bad else None,
-        "baseline": baseline,
-        "table": describe(table),
-    }
-    settings = {**model.settings, **chosen}
     about = {"source": stream.name, "version": chacha.__version__, "settings": settings}
     outputs = Outputs(predictions, save_decisions, json, about)
     if not _follow(steps, model, screen, outputs, about):
         screen.tell(f"interrupted after {model.examples} examples")
         raise typer.Exit(1)
+
+
+def _open(model: ChaCha, names: list[str], table: TableSpec, form: Format | None) -> Source:
+    try:
+        return open_files(names, table, model.reader, form=form)
+    except KeyboardInterrupt:  # while waiting for the first line
+        raise typer.Exit(1) from None
 
 
 def _follow(
@@ -163,6 +145,7 @@ def _result(model: ChaCha, about: dict[str, Any], seconds: float, cpu: float) ->
         "examples": summary.examples,
         "skipped": sum(summary.skipped.values()),
         "skipped_by_reason": summary.skipped,
+        "first_skipped": summary.first_skipped,
         "loss": _finite(summary.loss),
         "loss_name": summary.loss_name,
         "metrics": {key: _finite(value) for key, value in summary.metrics.items()},

@@ -2,55 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from os import PathLike, fspath
-from pathlib import Path
+from typing import Any
 
-from chacha.errors import ConfigError, SourceError
-from chacha.sources.base import (
-    COMPRESSION,
-    Bad,
-    ByteReader,
-    OnBad,
-    Source,
-    good_examples,
-    open_bytes,
-)
+from chacha.errors import ConfigError
+from chacha.sources.base import Bad, OnBad, Skipped, Source, good_examples
 from chacha.sources.csvfile import CsvFile
 from chacha.sources.dicts import DictReader
+from chacha.sources.files import Files, expand
+from chacha.sources.formats import Format, open_file
+from chacha.sources.memory import open_memory
+from chacha.sources.openmlset import find_dataset
 from chacha.sources.rows import Row, Rows
+from chacha.sources.spec import Categories, CsvFormat, GroupBy, Kind, Missing, TableSpec
 from chacha.sources.synth import SynthSource, open_synth
-from chacha.sources.table import Categories, Missing, TableSpec
 from chacha.sources.vw import VWFile
 
 __all__ = [
     "Bad",
     "Categories",
     "CsvFile",
+    "CsvFormat",
     "DictReader",
+    "Files",
+    "Format",
+    "GroupBy",
+    "Kind",
     "Missing",
     "OnBad",
     "Row",
     "Rows",
+    "Skipped",
     "Source",
     "SynthSource",
     "TableSpec",
     "VWFile",
     "good_examples",
+    "open_files",
     "open_source",
 ]
 
-TABLES = (".csv", ".tsv")
-
 
 def open_source(
-    what: str | PathLike[str] | Source | Iterable[Row],
+    what: Any,
     table: TableSpec | None = None,
     reader: DictReader | None = None,
+    *,
+    y: Any = None,
+    form: Format | None = None,
 ) -> Source:
-    """The source that `what` means: a path, `-`, `synth:NAME`, or an iterable of rows.
+    """The source that `what` means: a file, `-`, an address, a table in memory, or rows.
 
-    A row is a pair (dict, label), a line of VW text, or an example.
+    `synth:NAME` is a built-in stream, `openml:ID` a data set of openml.org, and a name with
+    `*` several files. A row is a pair (dict, label), a dict if the target is named, a line of
+    VW text, or an example. `y` holds the labels of a table in memory that lacks them.
 
     The ending of a file tells its format; without a known one the first line does.
 
@@ -58,33 +64,55 @@ def open_source(
     'synth:fried,n=3,seed=0'
     >>> open_source([({"x": 1.0}, 2.0)]).name
     'rows'
+    >>> import numpy as np
+    >>> [example.line for example in open_source(np.eye(2), y=[0.5, 1.5])]
+    ['0.5 |x0 x0 |x1', '1.5 |x0 |x1 x1']
     """
-    if not isinstance(what, (str, PathLike)):
-        if isinstance(what, Source):
-            return what
-        if not isinstance(what, Iterable):
-            raise ConfigError(f"a source is a path or an iterable of rows, got {what!r:.60}")
-        return Rows(what, reader=reader)
-    path = fspath(what)
-    if path.startswith("synth:"):
-        return open_synth(path.removeprefix("synth:"))
-    suffixes = [s for s in map(str.lower, Path(path).suffixes) if s not in COMPRESSION]
-    file = ByteReader(open_bytes(path), path)
-    if suffixes and suffixes[-1] in TABLES:
-        return CsvFile(path, table, file, reader)
-    if suffixes and suffixes[-1] == ".vw":
-        return VWFile(path, file)
-    first = file.peek_line()
-    if first.startswith((b"\x1f\x8b", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"PK")) or b"\0" in first:
-        raise SourceError(
-            f"{path}: is compressed or not text; known endings are .gz, .zst, .bz2 and .lz4, and "
-            "standard input takes plain text (zcat FILE.gz | chacha run -)"
-        )
-    if not first or b"|" in first:
-        return VWFile(path, file)
-    if any(mark in first for mark in (b",", b"\t", b";")):
-        return CsvFile(path, table, file, reader)
-    raise SourceError(
-        f"{path}: neither VW text (no '|' in line 1) nor a table (no ',' or tab); "
-        "known endings are .vw, .csv and .tsv, each also with .gz, .zst, .bz2 or .lz4"
-    )
+    if isinstance(what, (str, PathLike)):
+        if y is not None:
+            raise ConfigError("labels can be given for a table in memory only, not for a file")
+        return open_files([fspath(what)], table, reader, form=form)
+    if isinstance(what, Source):
+        return what
+    source = open_memory(what, y, table, reader)
+    if source is not None:
+        return source
+    if not isinstance(what, Iterable):
+        raise ConfigError(f"a source is a path, a table or an iterable of rows, got {what!r:.60}")
+    return Rows(what if y is None else zip(what, y, strict=True), reader=reader, table=table)
+
+
+def open_files(
+    names: Sequence[str | PathLike[str]],
+    table: TableSpec | None = None,
+    reader: DictReader | None = None,
+    *,
+    form: Format | None = None,
+) -> Source:
+    """Several files, patterns or addresses as one stream, in the order given.
+
+    >>> open_files(["synth:fried,n=3"]).name
+    'synth:fried,n=3,seed=0'
+    """
+    table = table or TableSpec()
+    words = [fspath(name) for name in names]
+    if not words:
+        raise ConfigError("name at least one file")
+    for word in words:
+        if word.startswith(("synth:", "openml:")) or word == "-":
+            if len(words) > 1:
+                raise ConfigError(f"{word} cannot be one of several sources")
+            return _named(word, table, reader, form)
+    paths = [path for word in words for path in expand(word)]
+    if len(paths) == 1:
+        return open_file(paths[0], table, reader, form=form)
+    return Files(paths, lambda path, expected: open_file(path, table, reader, expected, form))
+
+
+def _named(word: str, table: TableSpec, reader: DictReader | None, form: Format | None) -> Source:
+    if word.startswith("synth:"):
+        return open_synth(word.removeprefix("synth:"))
+    if word.startswith("openml:"):
+        path, spec = find_dataset(word.removeprefix("openml:"), table)
+        return open_file(path, spec, reader)
+    return open_file(word, table, reader, form=form)

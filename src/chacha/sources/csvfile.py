@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import re
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,14 +15,20 @@ import pyarrow.csv as pacsv
 
 from chacha.errors import SourceError
 from chacha.example import Example
-from chacha.sources.base import BLOCK, Bad, ByteReader, open_bytes
+from chacha.sources.base import Bad
+from chacha.sources.batch import Batch, Expected
+from chacha.sources.bytestream import LONGEST, ByteReader, open_bytes
+from chacha.sources.cells import is_number
 from chacha.sources.dicts import DictReader
-from chacha.sources.table import TableReader, TableSpec
+from chacha.sources.spec import TableSpec
+from chacha.sources.table import TableReader
 
 __all__ = ["CsvFile"]
 
-LONGEST = 1 << 26  # bytes of one row
-_QUOTED = re.compile(r'"[^"]*"')
+BLOCK = 1 << 18
+DELIMITERS = ",;\t|"
+_NUMBER = rb'(?:^|[;\t|"\n ])[+-]?\d+%b\d+(?:[eE][+-]?\d+)?(?=[;\t|"\r\n ]|$)'
+_DOT, _COMMA = (re.compile(_NUMBER % mark) for mark in (rb"\.", b","))
 
 
 class CsvFile:
@@ -35,139 +44,244 @@ class CsvFile:
         spec: TableSpec | None = None,
         file: ByteReader | None = None,
         reader: DictReader | None = None,
+        expected: Expected | None = None,
     ) -> None:
         self.name = path
         self.endless = path == "-"
         self.spec = spec or TableSpec()
+        self.format = self.spec.csv  # what was found out about it stands here
+        self.table: TableReader | None = None
         self._file = file
         self._reader = reader or DictReader()
+        self._expected = expected
+
+    @property
+    def understood(self) -> str:
+        """How the file is written."""
+        found = self.format
+        header = "line 1 names the columns" if found.header else "no header"
+        decimal = f", decimal {found.decimal!r}" if found.decimal else ""
+        encoding = f", {found.encoding}" if found.encoding else ""
+        return f"CSV, delimiter {found.delimiter!r}, {header}{decimal}{encoding}"
 
     def __iter__(self) -> Iterator[Example | Bad]:
-        file, self._file = self._file or ByteReader(open_bytes(self.name), self.name), None
+        file, self._file = self._file or open_bytes(self.name), None
         with file:
-            delimiter, columns = self._header(file)
-            table = TableReader(self.spec, self.name, columns, self._reader)
+            data = Recoded(file, self.spec.csv.encoding)
+            columns = self._header(data)
+            table = self.table = TableReader(
+                self.spec, self.name, columns, self._reader, text=columns, expected=self._expected
+            )
             try:
-                for block in blocks(file, delimiter):
-                    yield from self._block(block, delimiter, columns, table)
+                for block in blocks(data, self.format.delimiter or ",", self.format.quote):
+                    yield from table.read(self._batch(block, columns))
                 yield from table.rest()
             except pa.ArrowInvalid as error:
                 raise SourceError(f"{self.name}: after row {table.row}: {error}") from error
             except OpenQuote as error:
                 yield from table.rest()
                 place = f"{self.name}: row {table.row + 1}"
-                raise SourceError(f"{place}: a quote opens that never closes") from error
-            if file.failed is not None:
-                raise SourceError(f"{file.failed} (after row {table.row})") from file.failed
+                raise SourceError(f"{place}: a quote opens that never closes ({error})") from error
+            yield from file.end(f"after row {table.row}")
 
-    def _block(
-        self, block: bytes, delimiter: str, columns: list[str], table: TableReader
-    ) -> Iterator[Example | Bad]:
-        """The examples of one block of whole rows."""
-        ragged: list[tuple[int, str]] = []
+    def _batch(self, block: bytes, columns: list[str]) -> Batch:
+        """One block of whole rows, as columns of text."""
+        batch = Batch(columns=None)
 
         def note(bad: pacsv.InvalidRow) -> str:
             got = f"{bad.actual_columns} cells, expected {bad.expected_columns}"
-            ragged.append((bad.number, got))
+            batch.ragged.append((bad.number, got))
             return "skip"
 
-        damaged = False
         try:
             block.decode()
         except UnicodeDecodeError:
-            damaged = True
+            batch.damaged = True
             block = block.decode(errors="replace").encode()
-        read = pacsv.read_csv(
+        if self.format.decimal is None and self.format.delimiter != ",":
+            found = "." if _DOT.search(block) else "," if _COMMA.search(block) else None
+            self.format = replace(self.format, decimal=found)
+        batch.decimal = self.format.decimal or "."
+        batch.columns = pacsv.read_csv(
             pa.BufferReader(block),
             read_options=pacsv.ReadOptions(
                 use_threads=False, block_size=len(block) + 1, column_names=columns
             ),
             parse_options=pacsv.ParseOptions(
-                delimiter=delimiter, newlines_in_values=True, invalid_row_handler=note
+                delimiter=self.format.delimiter or ",",
+                quote_char=self.format.quote or False,
+                newlines_in_values=True,
+                invalid_row_handler=note,
             ),
             convert_options=pacsv.ConvertOptions(column_types=dict.fromkeys(columns, pa.string())),
         )
-        yield from table.read(read.combine_chunks(), ragged, damaged)
+        return batch
 
-    def _header(self, file: ByteReader) -> tuple[str, list[str]]:
-        """The delimiter and the column names."""
+    def _header(self, file: Recoded) -> list[str]:
+        """The column names; the delimiter is found out on the way."""
+        raw = file.take_line()
         try:
-            line = file.take_line().decode("utf-8-sig").strip("\r\n")
+            line = raw.decode("utf-8-sig").strip("\r\n")
         except UnicodeDecodeError as error:
-            raise SourceError(f"{self.name}: line 1 is not UTF-8 text") from error
+            remedy = "(--encoding names another: latin-1, utf-16, ...)"
+            raise SourceError(f"{self.name}: line 1 is not UTF-8 text {remedy}") from error
         if not line.strip():
             rule = "line 1 is empty; it must name the columns" if file.peek_line() else "is empty"
             raise SourceError(f"{self.name}: {rule}; there is nothing to learn from")
-        if line.count('"') % 2:
+        quote = self.format.quote
+        if quote and line.count(quote) % 2:
             raise SourceError(f"{self.name}: line 1 has a name with a line break in it; rename it")
         if "\r" in line:
             raise SourceError(f"{self.name}: lines end with CR alone; convert them to LF")
-        tabs = ".tsv" in Path(self.name.lower()).suffixes
-        bare = _QUOTED.sub("", line)
-        delimiter = "\t" if tabs else max(",;\t", key=bare.count)
+        delimiter = self.format.delimiter or self._delimiter(line)
         try:
-            columns = [name.strip() for name in next(csv.reader([line], delimiter=delimiter))]
+            words = csv.reader(
+                [line],
+                delimiter=delimiter,
+                quotechar=quote or None,
+                quoting=csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE,
+            )
+            columns = [name.strip() for name in next(words)]
         except csv.Error as error:
             raise SourceError(f"{self.name}: line 1 cannot be read: {error}") from error
+        header = self.format.header
+        if header is None:
+            decimal = self.format.decimal or ("." if delimiter == "," else ",")
+            header = not all(is_number(cell) or is_number(cell, decimal) for cell in columns)
+        self.format = replace(self.format, delimiter=delimiter, header=header)
+        if not header:
+            file.put_back(raw + b"\n")
+            columns = [f"c{i}" for i in range(1, len(columns) + 1)]
+        self._check(columns)
+        return columns
+
+    def _delimiter(self, line: str) -> str:
+        quote = re.escape(self.format.quote)
+        bare = re.sub(f"{quote}[^{quote}]*{quote}", "", line) if quote else line
+        tabs = ".tsv" in Path(self.name.lower()).suffixes
+        return "\t" if tabs else max(DELIMITERS, key=bare.count)
+
+    def _check(self, columns: list[str]) -> None:
         if len(columns) < 2:
-            raise SourceError(f"{self.name}: one column only; a table needs features and a target")
-        if all(_is_number(name) for name in columns):
-            raise SourceError(f"{self.name}: line 1 holds numbers; it must name the columns")
+            raise SourceError(
+                f"{self.name}: one column only; a table needs features and a target "
+                "(--delimiter names what stands between columns)"
+            )
+        times = Counter(columns)
         for name in columns:
             if not name:
                 raise SourceError(
                     f"{self.name}: a column has no name; line 1 must name them all "
                     "(pandas: to_csv(index=False) leaves the index out)"
                 )
-            if columns.count(name) > 1:
+            if times[name] > 1:
                 raise SourceError(f"{self.name}: column {name!r} stands twice in line 1")
-        return delimiter, columns
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+class Recoded:
+    """The bytes of a file as UTF-8, whatever it is written in.
+
+    >>> import io
+    >>> from chacha.sources.bytestream import Raw
+    >>> file = ByteReader(Raw(io.BytesIO("größe".encode("latin-1")), "x"), "x")
+    >>> Recoded(file, "latin-1").take_line().decode()
+    'größe'
+    """
+
+    def __init__(self, file: ByteReader, encoding: str | None) -> None:
+        self._file = file
+        self._head = b""
+        self._decode = codecs.getincrementaldecoder(encoding)("strict") if encoding else None
+        self._encoding = encoding
+
+    def read(self, least: int = 0) -> bytes:
+        """The next bytes; empty at the end."""
+        if self._head:
+            block, self._head = self._head, b""
+            return block
+        while block := self._file.read(least):
+            if self._decode is None:
+                return block
+            try:
+                text = self._decode.decode(block)
+            except UnicodeDecodeError as error:
+                message = f"{self._file.name}: is not {self._encoding} text: {error.reason}"
+                raise SourceError(message) from error
+            if text:
+                return text.encode()
+        return b""
+
+    def peek_line(self) -> bytes:
+        """The first line, without taking it."""
+        while b"\n" not in self._head:
+            head, self._head = self._head, b""
+            if len(head) > LONGEST or not (block := self.read()):
+                self._head = head
+                break
+            self._head = head + block
+        return self._head.partition(b"\n")[0]
+
+    def take_line(self) -> bytes:
+        """The first line, taken."""
+        line = self.peek_line()
+        self._head = self._head[len(line) + 1 :]
+        return line
+
+    def put_back(self, data: bytes) -> None:
+        """Let `data` be what comes next."""
+        self._head = data + self._head
+
+    def left_over(self, rest: bytes) -> bool:
+        """At the end: whether `rest` is to be left out."""
+        self._file.unfinished = self._file.grew and bool(rest)
+        return self._file.grew or self._file.failed is not None
 
 
 class OpenQuote(Exception):
     """A quote opens after the last whole row and never closes, or not within LONGEST bytes."""
 
 
-def blocks(file: ByteReader, delimiter: str = ",") -> Iterator[bytes]:
+def blocks(file: Recoded, delimiter: str = ",", quote: str = '"') -> Iterator[bytes]:
     """The file in blocks that end where a row ends: at a line break outside quoted cells.
 
     A block holds what has arrived, so that a slow pipe is not waited for. A quote counts
     where a cell begins; inside a cell it is a letter like others (5" disc).
 
     >>> import io
-    >>> list(blocks(ByteReader(io.BytesIO(b'1,"a\\nb"\\n2,c'), "x")))
+    >>> from chacha.sources.bytestream import Raw
+    >>> data = Raw(io.BytesIO(b'1,"a\\nb"\\n2,c'), "x")
+    >>> list(blocks(Recoded(ByteReader(data, "x"), None)))
     [b'1,"a\\nb"\\n', b'2,c']
     """
-    mark = re.escape(delimiter.encode())
-    cell = re.compile(rb"(?:\A|(?<=[\n" + mark + rb']))"[^"]*(?:""[^"]*)*("|\Z)')
-    held, size = b"", BLOCK
-    while data := file.read(size):
+    mark, q = re.escape(delimiter.encode()), re.escape(quote.encode())
+    cell = re.compile(
+        rb"(?:\A|(?<=[\n%b]))%b[^%b]*(?:%b%b[^%b]*)*(%b|\Z)" % (mark, q, q, q, q, q, q)
+        if quote
+        else rb"(?!)()"
+    )
+    held, least = b"", BLOCK
+    while data := file.read(least):
         held += data
-        if end := row_end(held, cell)[0]:
+        if end := row_end(held, cell, quote.encode())[0]:
             yield held[:end]
-            held, size = held[end:], BLOCK
+            held, least = held[end:], BLOCK
         elif len(held) > LONGEST:
-            raise OpenQuote
+            raise OpenQuote(f"a row of more than {LONGEST} bytes")
         else:
-            size *= 2  # so that a very long row is not looked through over and over
-    if not held or file.failed is not None:  # what a failure cut off is no row
+            least *= 2  # so that a very long row is not looked through over and over
+    if not held or file.left_over(held):
         return
-    if row_end(held, cell)[1]:
-        raise OpenQuote
+    end, is_open = row_end(held, cell, quote.encode())
+    if is_open:
+        if end:
+            yield held[:end]
+        raise OpenQuote("--quote names another, or none: --quote ''")
     yield held
 
 
-def row_end(held: bytes, cell: re.Pattern[bytes]) -> tuple[int, bool]:
+def row_end(held: bytes, cell: re.Pattern[bytes], quote: bytes = b'"') -> tuple[int, bool]:
     """Where the last whole row ends (0: nowhere), and whether a quote is open at the end."""
-    if b'"' not in held:
+    if not quote or quote not in held:
         return held.rfind(b"\n") + 1, False
     end = start = 0
     for quoted in cell.finditer(held):

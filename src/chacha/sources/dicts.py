@@ -3,52 +3,45 @@
 from __future__ import annotations
 
 import math
-import string
-from collections.abc import Callable, Iterable, Mapping
-from enum import Enum
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import date, time
 from typing import Any
 
 from chacha.errors import BadExample
 from chacha.example import DEFAULT_GROUP, Example, make_example
+from chacha.sources.cells import LARGEST_INTEGER, Pairs, pairs, too_large, word
+from chacha.sources.spec import Categories, Kind, Missing, TableSpec
 from chacha.vwtext import escape, murmur
 
-__all__ = ["DictReader", "Grouping", "Kind", "feature", "is_grouped", "sequential_groups"]
+__all__ = ["DictReader", "EmptyCell", "Grouping", "feature", "flatten", "is_grouped"]
 
-MOST_GROUPS = 10
-Groups = dict[str, list[tuple[str, float]]]
-
-
-def sequential_groups(names: list[str], most: int = MOST_GROUPS) -> dict[str, str]:
-    """Name -> group: at most `most` groups of equal size, in order.
-
-    A group of one goes by its own name, larger ones by letters.
-
-    >>> sequential_groups(["hour", "age"])
-    {'hour': 'hour', 'age': 'age'}
-    >>> sequential_groups(["u", "v", "w"], most=2)
-    {'u': 'a', 'v': 'a', 'w': 'b'}
-    """
-    if len(names) <= most:
-        return {name: escape(name) for name in names}
-    size = math.ceil(len(names) / most)
-    letters = string.ascii_letters
-    count = math.ceil(len(names) / size)
-    labels = [letters[i] if count <= len(letters) else f"g{i}" for i in range(count)]
-    return {name: labels[i // size] for i, name in enumerate(names)}
+Groups = dict[str, Pairs]
 
 
-def feature(name: str, value: Any) -> tuple[str, float] | None:
-    """One entry of a dict as (name, value); None where the value is missing.
+class EmptyCell(BadExample):
+    """An empty cell where none is allowed."""
+
+    def __init__(self, column: str) -> None:
+        message = f"column {column!r}: the cell is empty (--missing zero takes it as 0)"
+        super().__init__(message, "empty cell")
+
+
+def feature(name: str, value: Any) -> Pairs:
+    """The features of one entry of a dict, told by its Python type; none if it is None.
 
     >>> feature("age", 3), feature("color", "red"), feature("vip", True), feature("x", None)
-    (('age', 3.0), ('color=red', 1.0), ('vip', 1.0), None)
+    ([('age', 3.0)], [('color=red', 1.0)], [('vip', 1.0)], [])
     """
     if not name:
         raise BadExample("a feature has no name; every feature needs one")
     if value is None:
-        return None
+        return []
     if isinstance(value, str):
-        return f"{escape(name)}={escape(value)}", 1.0
+        return pairs(Kind.CATEGORY, escape(name), value)
+    if isinstance(value, (date, time)):
+        return pairs(Kind.DATETIME, escape(name), value)
+    if isinstance(value, (list, tuple)):
+        return pairs(Kind.VECTOR, escape(name), value)
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError) as error:
@@ -59,7 +52,9 @@ def feature(name: str, value: Any) -> tuple[str, float] | None:
     if not math.isfinite(number):
         message = f"feature {name!r} is {value!r}; values must be finite (None: missing)"
         raise BadExample(message, "value not finite")
-    return escape(name), number
+    if isinstance(value, int) and abs(value) > LARGEST_INTEGER:
+        raise too_large(value)
+    return [(escape(name), number)]
 
 
 def is_grouped(x: Mapping[Any, Any]) -> bool:
@@ -71,6 +66,20 @@ def is_grouped(x: Mapping[Any, Any]) -> bool:
     return any(isinstance(value, Mapping) for value in x.values())
 
 
+def flatten(x: Mapping[Any, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """The entries of a dict of dicts, with their paths.
+
+    >>> list(flatten({"user": {"id": 7, "geo": {"lat": 1.5}}, "hour": 5}))
+    [('user.id', 7), ('user.geo.lat', 1.5), ('hour', 5)]
+    """
+    for name, value in x.items():
+        path = f"{above}{name}"
+        if isinstance(value, Mapping):
+            yield from flatten(value, f"{path}.")
+        else:
+            yield path, value
+
+
 class Grouping:
     """Which group each feature of a flat dict belongs to; the first dict decides.
 
@@ -78,66 +87,31 @@ class Grouping:
     come later go to these groups by a stable hash. The order of a dict does not matter.
 
     >>> grouping = Grouping(["b", "a"])
-    >>> grouping.features({"b": 2, "a": 1})
-    {'a': [('a', 1.0)], 'b': [('b', 2.0)]}
-    >>> grouping.features({"zebra": 1, "a": 1})
-    {'a': [('a', 1.0), ('zebra', 1.0)]}
+    >>> grouping.group_of("a"), grouping.group_of("zebra")
+    ('a', 'a')
     """
 
-    def __init__(self, names: Iterable[Any], groups: Mapping[str, str] | None = None) -> None:
-        self.groups = dict(groups or sequential_groups(sorted(map(str, names))))
+    def __init__(
+        self,
+        names: Iterable[Any],
+        spec: TableSpec | None = None,
+        groups: Mapping[str, str] | None = None,
+    ) -> None:
+        self._spec = spec or TableSpec()
+        self.groups = dict(groups or self._spec.group_columns(sorted(map(str, names))))
         self._labels = sorted(set(self.groups.values()))
 
     def group_of(self, name: str) -> str:
         """The group of a feature."""
-        group = self.groups.get(name)
+        group = self.groups.get(name) or self._spec.late_group(name)
         return group or self._labels[murmur(name.encode(), 0) % len(self._labels)]
-
-    def features(self, x: Mapping[Any, Any]) -> Groups:
-        """The features of a flat dict, by group."""
-        groups: Groups = {}
-        for name, value in sorted(
-            ((str(name), value) for name, value in x.items()), key=lambda e: e[0]
-        ):
-            features = groups.setdefault(self.group_of(name), [])
-            if (pair := feature(name, value)) is not None:
-                features.append(pair)
-        return dict(sorted(groups.items()))
-
-
-def grouped_features(x: Mapping[Any, Any]) -> Groups:
-    """The features of a dict of dicts: groups by name, loose features in the nameless one.
-
-    >>> grouped_features({"user": {"id": "7", "age": 31}, "hour": 5})
-    {' ': [('hour', 5.0)], 'user': [('age', 31.0), ('id=7', 1.0)]}
-    """
-    loose = {name: value for name, value in x.items() if not isinstance(value, Mapping)}
-    named = {str(name): value for name, value in x.items() if isinstance(value, Mapping)}
-    groups: Groups = {}
-    for group, values in [(DEFAULT_GROUP, loose), *sorted(named.items())]:
-        label = group if group == DEFAULT_GROUP else escape(group)
-        entries = {str(name): value for name, value in values.items()}
-        pairs = [feature(name, entries[name]) for name in sorted(entries)]
-        if entries:
-            groups[label] = [pair for pair in pairs if pair is not None]
-    return groups
-
-
-class Kind(Enum):
-    """What a column of a table holds.
-
-    >>> Kind.NUMBERS.value
-    'numbers'
-    """
-
-    NUMBERS = "numbers"
-    WORDS = "words"
 
 
 class DictReader:
     """Turns dicts into examples, and remembers what was decided about features and columns.
 
-    The first flat dict that was good decides the groups, or a table that came before.
+    The first flat dict that was good decides the groups, or a table that came before. What a
+    table or a file of records decided about its columns holds for the dicts that follow.
 
     `check` is what else a label must pass to be good.
 
@@ -147,27 +121,89 @@ class DictReader:
     >>> reader.settle({"age": 3, "hour": 5})
     >>> reader.example({"age": 4, "late": 1}).line
     '|age age:4.0 late'
+    >>> reader.example({"user": {"id": "7", "age": 31}, "hour": 5}).line
+    '| hour:5.0 |user age:31.0 id=7'
     """
 
     def __init__(self, check: Callable[[float], float] = lambda label: label) -> None:
         self.check = check
+        self.spec = TableSpec()
         self.grouping: Grouping | None = None
         self.kinds: dict[str, Kind] = {}  # of the columns of tables
         self.codes: dict[str, dict[str, int]] = {}  # of their words
 
     def example(self, x: Mapping[Any, Any], place: str = "") -> Example:
         """The example of a dict, flat or of groups. A pure read."""
-        if is_grouped(x):
-            return make_example(grouped_features(x), place=place)
-        grouping = self.grouping or Grouping(x)
-        return make_example(grouping.features(x), place=place)
+        if is_grouped(x) and not self.spec.groups:
+            return make_example(self._named(x), place=place)
+        flat = dict(flatten(x))
+        grouping = self.grouping or Grouping(flat, self.spec)
+        groups: Groups = {}
+        for name in sorted(flat):
+            features = groups.setdefault(grouping.group_of(name), [])
+            features += self.features(name, name, flat[name])
+        return make_example(dict(sorted(groups.items())), place=place)
+
+    def _named(self, x: Mapping[Any, Any]) -> Groups:
+        """The features of a dict of dicts: groups by name, loose ones in the nameless group."""
+        groups: Groups = {}
+        loose = {str(name): value for name, value in x.items() if not isinstance(value, Mapping)}
+        if loose:
+            groups[DEFAULT_GROUP] = [
+                pair for name in sorted(loose) for pair in self.features(name, name, loose[name])
+            ]
+        named = {str(name): value for name, value in x.items() if isinstance(value, Mapping)}
+        for group, values in sorted(named.items()):
+            entries = dict(flatten(values))
+            if entries:
+                groups[escape(group)] = [
+                    pair
+                    for name in sorted(entries)
+                    for pair in self.features(f"{group}.{name}", name, entries[name])
+                ]
+        return groups
+
+    def features(self, column: str, name: str, value: Any) -> Pairs:
+        """The features of one value, by what is known of its column."""
+        if value is None or (value != value and "nan" in self.spec.nulls):
+            return self.missing(column, escape(name))
+        kind = self.kinds.get(column)
+        if kind is None or not name:
+            return feature(name, value)
+        if kind is Kind.CATEGORY and self.spec.categories is Categories.CODE:
+            codes = self.codes.get(column, {})
+            return [(escape(name), float(codes.get(word(value), len(codes))))]
+        try:
+            return pairs(kind, escape(name), value, self.spec.format_of(column))
+        except BadExample as error:
+            raise BadExample(f"column {column!r}: {error}", error.reason) from error
+
+    def missing(self, column: str, name: str) -> Pairs:
+        """The features of an empty cell."""
+        match self.spec.missing:
+            case Missing.ZERO:
+                return []
+            case Missing.INDICATOR:
+                return [(f"{name}=missing", 1.0)]
+            case _:
+                raise EmptyCell(column)
 
     def settle(self, x: Mapping[Any, Any]) -> None:
         """`x` was good: if it is the first flat one, its names decide the groups."""
-        if self.grouping is None and x and not is_grouped(x):
-            self.grouping = Grouping(x)
+        if self.grouping is None and x and (not is_grouped(x) or self.spec.groups):
+            self.grouping = Grouping(dict(flatten(x)), self.spec)
+        if self.spec.categories is Categories.CODE:
+            for column, value in flatten(x):
+                if self.kinds.get(column) is Kind.CATEGORY and value is not None:
+                    self.code(column, word(value))
 
-    def adopt(self, groups: Mapping[str, str]) -> None:
+    def code(self, column: str, name: str) -> int:
+        """The code of a category; a new one gets the next."""
+        codes = self.codes.setdefault(column, {})
+        return codes.setdefault(name, len(codes))
+
+    def adopt(self, spec: TableSpec, groups: Mapping[str, str] | None = None) -> None:
         """A table decides the groups (column -> group) of the dicts that come after it."""
-        if self.grouping is None:
-            self.grouping = Grouping(groups, groups)
+        self.spec = spec
+        if self.grouping is None and groups:
+            self.grouping = Grouping(groups, spec, groups)

@@ -1,4 +1,4 @@
-"""Rows in memory: pairs of a dict and a label, lines of VW text, examples."""
+"""Rows in memory: dicts with their labels, lines of VW text, examples."""
 
 from __future__ import annotations
 
@@ -9,30 +9,42 @@ from chacha.errors import BadExample
 from chacha.example import Example
 from chacha.sources.base import Bad
 from chacha.sources.dicts import DictReader
+from chacha.sources.records import RecordReader
+from chacha.sources.spec import TableSpec
 from chacha.sources.vw import vw_row
 
 __all__ = ["Row", "Rows"]
 
-Row = tuple[Mapping[Any, Any], Any] | str | Example
+Row = tuple[Mapping[Any, Any], Any] | Mapping[Any, Any] | str | Example
 
 
 class Rows:
-    """Any iterable of rows: (dict, label), a line of VW text, or an example.
+    """Any iterable of rows: (dict, label), a dict that holds it, a line of VW text, an example.
+
+    For dicts that hold their label, `table` must name the target.
 
     >>> rows = Rows([({"age": 3, "hour": 5}, 1.0), ({"age": None}, 2.0), "3 |age age:7"])
     >>> [example.line for example in rows]
     ['1.0 |age age:3.0 |hour hour:5.0', '2.0 |age', '3 |age age:7']
+    >>> [example.line for example in Rows([{"age": 3, "y": 1}], table=TableSpec(target="y"))]
+    ['1.0 |age age:3.0']
     """
 
     def __init__(
-        self, rows: Iterable[Row], name: str = "rows", reader: DictReader | None = None
+        self,
+        rows: Iterable[Row],
+        name: str = "rows",
+        reader: DictReader | None = None,
+        table: TableSpec | None = None,
     ) -> None:
         self.name = name
         self.endless = iter(rows) is rows  # an iterator may be; a list is not
         self._rows = rows
         self._reader = DictReader() if reader is None else reader
+        self._table = table
 
     def __iter__(self) -> Iterator[Example | Bad]:
+        records: RecordReader | None = None
         for number, row in enumerate(self._rows, start=1):
             place = f"{self.name}: row {number}"
             if isinstance(row, Example):
@@ -40,6 +52,10 @@ class Rows:
                 yield no_label if row.label is None else row
             elif isinstance(row, str):
                 yield vw_row(row.encode(errors="surrogatepass"), place)
+            elif isinstance(row, Mapping) and self._table and self._table.target:
+                if records is None:
+                    records = RecordReader(self._table, self.name, self._reader)
+                yield records.row(row, place)
             else:
                 yield self._pair(row, place)
 
@@ -49,7 +65,10 @@ class Rows:
         except (TypeError, ValueError):
             x, y = None, None
         if not isinstance(x, Mapping):
-            message = f"a row is a pair (dict, label) or a line of VW text, got {row!r:.60}"
+            message = (
+                "a row is a pair (dict, label), a line of VW text, or a dict if the target is "
+                f"named (target=...); got {row!r:.60}"
+            )
             return Bad(place, "not a row", message)
         if y is None:
             return Bad(place, "no label", "the row has no label; learning needs one")

@@ -1,111 +1,39 @@
-"""Tables: how the columns become features, and a row an example."""
+"""Tables: batches of columns become examples, row by row."""
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from enum import Enum
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from chacha.errors import BadExample, ConfigError, SourceError
-from chacha.example import Example, make_example
+from chacha.errors import BadExample, SourceError
+from chacha.example import DEFAULT_GROUP, Example, check_weight, finite
+from chacha.sources.assembly import Assembler
 from chacha.sources.base import Bad
-from chacha.sources.dicts import MOST_GROUPS, DictReader, Kind, sequential_groups
-from chacha.vwtext import escape
+from chacha.sources.batch import Batch, Expected
+from chacha.sources.cells import kind_of_texts, word
+from chacha.sources.columns import (
+    Cell,
+    flat_columns,
+    is_text,
+    kind_of_type,
+    make_cells,
+    numbers,
+    pairs_cell,
+    plain,
+    some,
+)
+from chacha.sources.dicts import DictReader, Grouping
+from chacha.sources.spec import Categories, Kind, Missing, TableSpec, listed
+from chacha.vwtext import escape, hash_name, show_all_exactly
 
-__all__ = ["Categories", "Missing", "TableReader", "TableSpec"]
+__all__ = ["TableReader"]
 
-DECIDING = 100  # labelled rows that decide whether a column holds numbers or words
+DECIDING = 100  # labelled rows that decide what a column holds
 MOST_HELD = 100_000  # rows that are waited for at most
-NULLS = pa.array(["", "NA", "N/A", "n/a", "null", "NULL", "None", "?"])
-_NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|infinity|nan)"
-_IS_NUMBER = re.compile(_NUMBER, re.IGNORECASE)
-
-
-class Categories(Enum):
-    """How a column of words becomes features.
-
-    >>> Categories("indicator")
-    <Categories.INDICATOR: 'indicator'>
-    """
-
-    INDICATOR = "indicator"
-    """`column=word`, value 1."""
-    CODE = "code"
-    """`column:code`, codes from 0 in order of appearance (the paper's protocol)."""
-
-
-class Missing(Enum):
-    """What an empty cell means.
-
-    >>> Missing("zero")
-    <Missing.ZERO: 'zero'>
-    """
-
-    ZERO = "zero"
-    """The feature is absent."""
-    INDICATOR = "indicator"
-    """The feature `column=missing` is present."""
-    SKIP = "skip"
-    """The row is left out and counted."""
-    ERROR = "error"
-    """An error that names the cell."""
-
-
-@dataclass(frozen=True)
-class TableSpec:
-    """How the columns of a table become examples.
-
-    Parameters
-    ----------
-    target
-        The column to predict; the last one if not given.
-    most_groups
-        The columns, in order, are parted into at most so many groups.
-    groups
-        Instead: group -> its columns. Columns named by none form the group `rest`.
-    categories
-        How words are taken.
-    missing
-        How empty cells are taken.
-
-    Examples
-    --------
-    >>> TableSpec(target="y", most_groups=2).group_columns(["u", "v", "w"])
-    {'u': 'a', 'v': 'a', 'w': 'b'}
-    """
-
-    target: str | None = None
-    most_groups: int = MOST_GROUPS
-    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    categories: Categories = Categories.INDICATOR
-    missing: Missing = Missing.ZERO
-
-    def __post_init__(self) -> None:
-        if self.most_groups < 1:
-            raise ConfigError(f"most_groups must be at least 1, got {self.most_groups}")
-
-    def group_columns(self, columns: list[str]) -> dict[str, str]:
-        """Column -> group."""
-        if not self.groups:
-            return sequential_groups(columns, self.most_groups)
-        found: dict[str, str] = {}
-        for group, members in self.groups.items():
-            for column in members:
-                if column not in columns:
-                    raise ConfigError(
-                        f"group {group!r} names column {column!r}, which is not there or is the "
-                        f"target; the columns are: {', '.join(columns)}"
-                    )
-                if column in found:
-                    raise ConfigError(f"column {column!r} stands in two groups")
-                found[column] = escape(group)
-        return {column: found.get(column, "rest") for column in columns}
 
 
 class Trouble(NamedTuple):
@@ -118,56 +46,103 @@ class Trouble(NamedTuple):
 
 
 class Held(NamedTuple):
-    """A table of strings that waits until the columns' types are decided."""
+    """A batch that may wait until it is decided what the columns hold."""
 
-    texts: dict[str, pa.Array]
-    labels: list[float | None]
+    batch: Batch
+    columns: dict[str, pa.Array]
+    labels: list[float]
     troubles: dict[int, Trouble]
-    ragged: list[tuple[int, str]]
+
+    @property
+    def good(self) -> pa.Array:
+        """Which rows have a label and no trouble yet."""
+        mask = np.ones(len(self.labels), bool)
+        mask[list(self.troubles)] = False
+        return pa.array(mask)
 
 
 class TableReader:
-    """Turns tables of strings into examples; the first rows decide the columns' types.
+    """Turns batches of columns into examples; the first rows decide what the columns hold.
 
-    A column holds numbers if at least half of its cells in the first 100 rows that have a
-    label are numbers; if all of those are empty, its first cell that is not decides. What
-    was decided, and the codes of words, stay with `reader` for the tables that follow.
+    What a column of text holds is told by its cells in the first 100 rows that have a label;
+    if all of those are empty, its first cell that is not decides. What was decided, and the
+    codes of words, stay with `reader` for the tables that follow.
 
-    >>> reader = TableReader(TableSpec(), "t.csv", ["x", "y"])
-    >>> list(reader.read(pa.table({"x": ["1.5"], "y": ["2"]})))
+    >>> reader = TableReader(TableSpec(), "t.csv", ["x", "y"], text=["x", "y"])
+    >>> list(reader.read(Batch(pa.table({"x": ["1.5"], "y": ["2"]}))))
     []
     >>> [example.line for example in reader.rest()]
     ['2.0 |x x:1.5']
     """
 
     def __init__(
-        self, spec: TableSpec, name: str, columns: list[str], reader: DictReader | None = None
+        self,
+        spec: TableSpec,
+        name: str,
+        columns: list[str],
+        reader: DictReader | None = None,
+        *,
+        text: Collection[str] = (),
+        structs: Collection[str] = (),
+        kinds: Mapping[str, Kind] | None = None,
+        expected: Expected | None = None,
     ) -> None:
         self.spec, self.name = spec, name
         self.reader = reader or DictReader()
-        self.target = columns[-1] if spec.target is None else spec.target
-        if self.target not in columns:
-            raise SourceError(
-                f"{name}: there is no column {self.target!r}; the columns are: {', '.join(columns)}"
-            )
-        self.features = [column for column in columns if column != self.target]
-        self.group_of = spec.group_columns(self.features)
-        self.reader.adopt(self.group_of)
-        self.layout: dict[str, list[str]] = {}
+        self.text = frozenset(text)  # columns in which numbers are written as text
+        expected = expected or Expected()
+        expected.check(name, columns)
+        self.target = self._target(columns, expected)
+        roles = {self.target, spec.weight, spec.tag}
+        for role in (spec.weight, spec.tag):
+            if role is not None and role not in columns:
+                raise SourceError(f"{name}: there is no column {role!r}; {_has(columns)}")
+        spec.check_patterns(name, columns)
+        self.features = [c for c in columns if c not in roles and not spec.is_ignored(c)]
+        if not self.features:
+            raise SourceError(f"{name}: no column is left to be a feature; {_has(columns)}")
+        self.slots = self._slots(structs, expected)
         for column in self.features:
-            self.layout.setdefault(self.group_of[column], []).append(column)
+            kind = spec.kind_of(column) or (kinds or {}).get(column)
+            if kind is not None:
+                self.reader.kinds[column] = kind
+        self.layout: dict[str, list[str]] = {}
+        for column, (group, _) in self.slots.items():
+            self.layout.setdefault(group, []).append(column)
         self.row = 0
+        self.samples: dict[str, list[Any]] = {}  # the first values of every column
+        self._assembler = Assembler({g: len(names) for g, names in self.layout.items()})
+        self._codes: dict[int, tuple[str, str, int]] = {}  # columns that are coded row by row
         self._held: list[Held] | None = []  # None: enough rows have been seen
 
-    def read(
-        self, table: pa.Table, ragged: list[tuple[int, str]] | None = None, damaged: bool = False
-    ) -> Iterator[Example | Bad]:
-        """The rows of a table of strings, and the ragged ones (by number) that it lacks.
+    def _target(self, columns: list[str], expected: Expected) -> str:
+        target = self.spec.target or expected.target or columns[-1]
+        if target not in columns:
+            raise SourceError(f"{self.name}: there is no column {target!r}; {_has(columns)}")
+        expected.target = target
+        return target
 
-        The first rows are held back until they are enough to decide the columns' types. In a
-        `damaged` table what was not UTF-8 stands as U+FFFD.
-        """
-        held = self._hold(table, ragged or [], damaged)
+    def _slots(self, structs: Collection[str], expected: Expected) -> dict[str, tuple[str, str]]:
+        """Column -> its group and its name in there. The columns of a struct are a group."""
+        if structs and not self.spec.groups:
+            self.reader.adopt(self.spec)
+            paths = {column: column.partition(".") for column in self.features}
+            return {
+                column: (escape(top), escape(rest))
+                if top in structs
+                else (DEFAULT_GROUP, escape(column))
+                for column, (top, _, rest) in paths.items()
+            }
+        if expected.groups is None:
+            groups = self.spec.group_columns(self.features)
+            expected.groups = Grouping(self.features, self.spec, groups)
+            self.reader.adopt(self.spec, groups)
+        group_of = expected.groups.group_of
+        return {column: (group_of(column), escape(column)) for column in self.features}
+
+    def read(self, batch: Batch) -> Iterator[Example | Bad]:
+        """The rows of a batch; the first ones are held back until the columns are decided."""
+        held = self._hold(batch)
         if self._held is None:
             yield from self._rows(held)
             return
@@ -184,144 +159,194 @@ class TableReader:
         for part in held:
             yield from self._rows(part)
 
-    def _rows(self, held: Held) -> Iterator[Example | Bad]:
-        self._decide([held], rows=0)
-        troubles, ragged, before = dict(held.troubles), list(held.ragged), self.row
-        cells = self._cells(held, troubles)
-        for i in range(len(held.labels)):
-            self.row += 1
-            while ragged and before + ragged[0][0] <= self.row:
-                yield self._ragged(before + ragged[0][0], ragged.pop(0)[1])
-                self.row += 1
-            made = troubles.get(i) or self._example({name: cells[name][i] for name in cells})
-            if isinstance(made, Example):
-                yield made
-                continue
-            where = f", column {made.column!r}" if made.column else ""
-            yield Bad(f"{self.place()}{where}", made.reason, made.message, made.harmless)
-        for number, got in ragged:
-            self.row += 1
-            yield self._ragged(before + number, got)
-
-    def place(self) -> str:
-        """Where the present row stands: rows are counted without line 1 and empty lines."""
-        return f"{self.name}: row {self.row}"
-
-    def _ragged(self, number: int, got: str) -> Bad:
-        return Bad(f"{self.name}: row {number}", "ragged row", f"the row has {got}")
-
-    def _hold(self, table: pa.Table, ragged: list[tuple[int, str]], damaged: bool) -> Held:
-        """The strings, null where a cell is empty, and the labels."""
-        texts: dict[str, pa.Array] = {}
+    def _hold(self, batch: Batch) -> Held:
+        """The columns, null where a cell is empty, and the labels."""
         troubles: dict[int, Trouble] = {}
-        for name in table.column_names:
-            text = pc.utf8_trim_whitespace(table.column(name).combine_chunks())
-            texts[name] = pc.if_else(pc.is_in(text, NULLS), pa.scalar(None, pa.string()), text)
-            if damaged:
-                for i in pc.indices_nonzero(pc.match_substring(text, "\ufffd")).to_pylist():
-                    message = "the cell is not UTF-8 text"
-                    troubles.setdefault(i, Trouble(name, "not UTF-8", message))
-        labels = _numbers(self.target, texts[self.target], troubles, "the target must be numbers")
-        for i, label in enumerate(labels):
-            if label is None:
-                message = "the target is missing; learning needs it"
-                troubles.setdefault(i, Trouble(self.target, "no label", message))
-            elif i not in troubles:
-                try:
-                    self.reader.check(label)
-                except BadExample as error:
-                    troubles[i] = Trouble(self.target, error.reason, str(error))
-        return Held(texts, labels, troubles, ragged)
+        columns: dict[str, pa.Array] = {}
+        wanted = {*self.features, self.target, self.spec.weight, self.spec.tag}
+        nulls = pa.array(self.spec.nulls, pa.string())
+        for name, found in flat_columns(batch.columns).items():
+            if name not in wanted:
+                continue
+            if name in self.slots and name not in self.reader.kinds:
+                self._kind_by_type(name, found)
+            column = plain(found)
+            if name in self.text and is_text(column.type):
+                column = pc.utf8_trim_whitespace(column)
+                empty = pc.is_in(column, nulls)
+                column = pc.if_else(empty, pa.scalar(None, pa.string()), column)
+                if batch.damaged:
+                    for i in pc.indices_nonzero(pc.match_substring(column, "\ufffd")).to_pylist():
+                        message = "the cell is not UTF-8 text (--encoding names another)"
+                        troubles.setdefault(i, Trouble(name, "not UTF-8", message))
+            elif "nan" in self.spec.nulls and pa.types.is_floating(column.type):
+                column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+            columns[name] = column
+        for i, (name, error) in batch.bad.items():
+            troubles.setdefault(i, Trouble(name, error.reason, str(error)))
+        labels = self._labels(columns[self.target], troubles, batch.decimal)
+        return Held(batch, columns, labels, troubles)
 
-    def _cells(self, held: Held, troubles: dict[int, Trouble]) -> dict[str, list[Any]]:
-        """Every column as a list: numbers, words, None where a cell is empty."""
-        cells: dict[str, list[Any]] = {self.target: held.labels}
-        for name in self.features:
-            text = held.texts[name]
-            if self.reader.kinds.get(name) is Kind.WORDS:
-                cells[name] = text.to_pylist()
-            else:
-                cells[name] = _numbers(name, text, troubles, "the column holds numbers")
-        return cells
+    def _kind_by_type(self, name: str, column: pa.Array) -> None:
+        try:
+            kind = kind_of_type(name, column.type)
+        except SourceError as error:
+            raise SourceError(f"{self.name}: {error}") from error
+        if kind is not None:
+            self.reader.kinds[name] = kind
+        if pa.types.is_dictionary(column.type) and name not in self.reader.codes:
+            for value in column.dictionary.to_pylist():
+                self.reader.code(name, word(value))
+
+    def _labels(self, column: pa.Array, troubles: dict[int, Trouble], decimal: str) -> list[float]:
+        """The labels; 0 where there is none, with the trouble."""
+        name, positive = self.target, self.spec.positive
+        labels: list[float] = [0.0] * len(column)
+        present = pc.indices_nonzero(pc.is_valid(column)).to_pylist()
+        values = column.drop_null()
+        read: list[float | BadExample]
+        if positive is None:
+            read = numbers(values, decimal)
+        else:
+            read = [1.0 if word(value) == positive else -1.0 for value in values.to_pylist()]
+        for i, value in zip(present, read, strict=True):
+            if isinstance(value, BadExample):
+                hint = "; the target must be numbers (or name one of two classes: --positive)"
+                message = str(value).replace(", but the column holds numbers", hint)
+                troubles.setdefault(i, Trouble(name, value.reason, message))
+                continue
+            try:
+                self.reader.check(finite(value, "label"))
+                labels[i] = value
+            except BadExample as error:
+                troubles.setdefault(i, Trouble(name, error.reason, str(error)))
+        if len(present) < len(column):
+            message = "the target is missing; learning needs it"
+            for i in set(range(len(column))).difference(present):
+                troubles.setdefault(i, Trouble(name, "no label", message))
+        return labels
 
     def _decide(self, parts: list[Held], rows: int) -> None:
-        """Numbers or words, for the columns of which that is not known yet.
+        """What the columns hold of which that is not known yet.
 
         The first `rows` with a label decide; where they are empty, the first cell that is not.
         """
         for name in self.features:
-            if name in self.reader.kinds or not parts:
+            if not parts or (name in self.reader.kinds and name in self.samples):
                 continue
-            usable = pa.chunked_array(
-                [
-                    part.texts[name].filter(
-                        pa.array([i not in part.troubles for i in range(len(part.labels))])
-                    )
-                    for part in parts
-                ],
-                pa.string(),
+            usable = pa.chunked_array([part.columns[name].filter(part.good) for part in parts])
+            seen = some(usable.slice(0, rows).to_pylist(), rows) if rows else []
+            seen = seen or usable.drop_null().slice(0, 1).to_pylist()
+            if seen:
+                self.samples.setdefault(name, seen[:5])
+                decimal = parts[0].batch.decimal if name in self.text else None
+                kind = kind_of_texts(seen, decimal) if name not in self.reader.kinds else None
+                if kind is not None:
+                    self.reader.kinds[name] = kind
+
+    def _cells(self, held: Held, troubles: dict[int, Trouble]) -> list[list[Any]]:
+        """Every column of features as a list of cells, in the order of the layout."""
+        found: list[list[Any]] = []
+        self._codes.clear()
+        for group, names in self.layout.items():
+            seed = 0 if group == DEFAULT_GROUP else hash_name(group, 0)
+            for name in names:
+                column, kind = held.columns[name], self.reader.kinds.get(name)
+                if kind is None:  # nothing but empty cells so far
+                    column, kind = pa.nulls(len(column), pa.string()), Kind.CATEGORY
+                if kind is Kind.CATEGORY and self.spec.categories is Categories.CODE:
+                    self._codes[len(found)] = (name, self.slots[name][1], seed)
+                    found.append([v if v is None else word(v) for v in column.to_pylist()])
+                    self._empty(name, [i for i, v in enumerate(found[-1]) if v is None], troubles)
+                    continue
+                form, decimal = self.spec.format_of(name), held.batch.decimal
+                made = make_cells(column, kind, self.slots[name][1], seed, form, decimal)
+                cells = made.by_row(self._missing(name, seed))
+                if made.bad:
+                    for i, cell in enumerate(cells):
+                        if isinstance(cell, BadExample):
+                            troubles.setdefault(i, Trouble(name, cell.reason, str(cell)))
+                if made.empty:
+                    self._empty(name, [i for i, at in enumerate(made.rows) if at < 0], troubles)
+                found.append(cells)
+        return found
+
+    def _missing(self, name: str, seed: int) -> Cell:
+        indicator = self.spec.missing is Missing.INDICATOR
+        return pairs_cell([(f"{self.slots[name][1]}=missing", 1.0)] if indicator else [], seed)
+
+    def _empty(self, name: str, rows: list[int], troubles: dict[int, Trouble]) -> None:
+        if self.spec.missing in (Missing.SKIP, Missing.ERROR):
+            skip = self.spec.missing is Missing.SKIP
+            for i in rows:
+                message = "the cell is empty (--missing zero takes it as 0)"
+                troubles.setdefault(i, Trouble(name, "empty cell", message, skip))
+
+    def _rows(self, held: Held) -> Iterator[Example | Bad]:
+        self._decide([held], rows=0)
+        troubles, ragged, before = dict(held.troubles), list(held.batch.ragged), self.row
+        weights = self._weights(held, troubles)
+        tags = held.columns[self.spec.tag].to_pylist() if self.spec.tag else None
+        cells = self._cells(held, troubles)
+        texts, labels = show_all_exactly(np.array(held.labels, np.float64))
+        lines = held.batch.lines
+        for i, row in enumerate(zip(*cells, strict=True)):
+            self.row += 1
+            while ragged and before + ragged[0][0] <= self.row:
+                yield self._ragged(before, *ragged.pop(0))
+                self.row += 1
+            place = f"{self.name}: row {self.row}" if lines is None else f"{self.name}:{lines[i]}"
+            if i in troubles:
+                column, reason, message, harmless = troubles[i]
+                where = f", column {column!r}" if column else ""
+                yield Bad(f"{place}{where}", reason, message, harmless)
+                continue
+            yield self._assembler.example(
+                self._coded(row) if self._codes else row,
+                texts[i],
+                labels[i],
+                place,
+                None if weights is None else weights[i],
+                "" if tags is None or tags[i] is None else escape(word(tags[i])),
             )
-            seen = usable.slice(0, rows).drop_null()
-            seen = seen if len(seen) else usable.drop_null().slice(0, 1)
-            if len(seen):
-                numbers = pc.match_substring_regex(seen, f"^({_NUMBER})$", ignore_case=True)
-                words = 2 * (pc.sum(numbers).as_py() or 0) < len(seen)
-                self.reader.kinds[name] = Kind.WORDS if words else Kind.NUMBERS
+        for number, got in ragged:
+            self.row += 1
+            yield self._ragged(before, number, got)
 
-    def _example(self, row: Mapping[str, Any]) -> Example | Trouble:
-        try:
-            groups = {
-                group: [pair for name in names for pair in self._cell(name, row[name])]
-                for group, names in self.layout.items()
-            }
-            example = make_example(groups, row[self.target], place=self.place())
-        except _EmptyCell as error:
-            message = "the cell is empty (--missing zero takes it as 0)"
-            return Trouble(str(error), "empty cell", message, self.spec.missing is Missing.SKIP)
-        except BadExample as error:
-            return Trouble("", error.reason, str(error))
-        if self.spec.categories is Categories.CODE:
-            for name in self.features:  # only now: a row that is refused leaves no trace
-                if isinstance(row[name], str):
-                    codes = self.reader.codes.setdefault(name, {})
-                    codes.setdefault(row[name], len(codes))
-        return example
+    def _coded(self, row: Sequence[Any]) -> list[Cell]:
+        """The row with codes in the place of words; only now, so that a bad row leaves no trace."""
+        cells = list(row)
+        for at, (name, feature, seed) in self._codes.items():
+            if cells[at] is None:
+                cells[at] = self._missing(name, seed)
+            else:
+                cells[at] = pairs_cell([(feature, self.reader.code(name, cells[at]))], seed)
+        return cells
 
-    def _cell(self, name: str, value: Any) -> list[tuple[str, float]]:
-        if value is None:
-            if self.spec.missing is Missing.INDICATOR:
-                return [(f"{escape(name)}=missing", 1.0)]
-            if self.spec.missing is Missing.ZERO:
-                return []
-            raise _EmptyCell(name)
-        if isinstance(value, float):
-            return [(escape(name), value)]
-        if self.spec.categories is Categories.INDICATOR:
-            return [(f"{escape(name)}={escape(value)}", 1.0)]
-        codes = self.reader.codes.get(name, {})
-        return [(escape(name), float(codes.get(value, len(codes))))]
+    def _weights(self, held: Held, troubles: dict[int, Trouble]) -> list[float] | None:
+        name = self.spec.weight
+        if name is None:
+            return None
+        column = held.columns[name]
+        weights = [1.0] * len(column)  # an empty cell is weight 1
+        present = pc.indices_nonzero(pc.is_valid(column)).to_pylist()
+        read = numbers(column.drop_null(), held.batch.decimal)
+        for i, value in zip(present, read, strict=True):
+            try:
+                weights[i] = check_weight(_good(value))
+            except BadExample as error:
+                troubles.setdefault(i, Trouble(name, error.reason, str(error)))
+        return weights
+
+    def _ragged(self, before: int, number: int, got: str) -> Bad:
+        return Bad(f"{self.name}: row {before + number}", "ragged row", f"the row has {got}")
 
 
-class _EmptyCell(BadExample):
-    """An empty cell where none is allowed."""
+def _good(value: float | BadExample) -> float:
+    if isinstance(value, BadExample):
+        raise value
+    return value
 
 
-def _numbers(
-    name: str, column: pa.Array, troubles: dict[int, Trouble], rule: str
-) -> list[float | None]:
-    """The cells as numbers; what is not a finite number is noted under its row."""
-    try:
-        values: list[float | None] = pc.cast(column, pa.float64()).to_pylist()
-    except pa.ArrowInvalid:
-        values = []
-        for i, text in enumerate(column.to_pylist()):
-            if text is not None and not _IS_NUMBER.fullmatch(text):
-                message = f"the cell is {text!r:.40}, but {rule}"
-                troubles.setdefault(i, Trouble(name, "not a number", message))
-                text = None
-            values.append(None if text is None else float(text))
-    for i, value in enumerate(values):
-        if value is not None and not math.isfinite(value):
-            message = f"the cell is {value}; values must be finite (leave it empty if missing)"
-            troubles.setdefault(i, Trouble(name, "value not finite", message))
-    return values
+def _has(columns: Sequence[str]) -> str:
+    return f"the columns are: {listed(columns)}"

@@ -1,22 +1,24 @@
-"""VW text: one example a line."""
+"""VW text and VW's JSON: one example a line."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from chacha.errors import BadExample, SourceError
 from chacha.example import Example, parse_line
-from chacha.sources.base import Bad, ByteReader, byte_lines, open_bytes
+from chacha.sources.base import Bad
+from chacha.sources.bytestream import ByteReader, byte_lines, open_bytes
+from chacha.sources.vwjson import vw_json_example
 from chacha.vwtext import read_number
 
-__all__ = ["VWFile", "vw_row"]
+__all__ = ["LineFile", "VWFile", "VWJsonFile", "row_of_line", "vw_row"]
 
 
-def vw_row(line: bytes, place: str) -> Example | Bad:
-    """The example on one line, or what is wrong with it.
+def row_of_line(line: bytes, place: str, row: Callable[[str, str], Example | Bad]) -> Example | Bad:
+    """What `row` makes of a line; an empty line is harmless, a bad one is told.
 
-    >>> vw_row(b"1 |a x", "clicks.vw:7").place
-    'clicks.vw:7'
+    >>> print(row_of_line(b" ", "clicks.vw:7", parse_line))
+    clicks.vw:7: the line is empty
     """
     try:
         text = line.decode().rstrip("\r\n")
@@ -25,38 +27,82 @@ def vw_row(line: bytes, place: str) -> Example | Bad:
     if not text.strip():
         return Bad(place, "empty line", "the line is empty", harmless=True)
     try:
-        example = parse_line(text, place)
+        return row(text, place)
     except BadExample as error:
         return Bad(place, error.reason, str(error))
-    if example.label is None:
-        message = "the line has no label; learning needs one before the '|'"
-        if example.tag and read_number(example.tag) is not None:
-            message = f"{example.tag!r} touches the '|', so VW reads it as a tag; put a space there"
-        return Bad(place, "no label", message)
-    return example
 
 
-class VWFile:
-    """A file of VW text, plain or compressed, or standard input.
+def _labelled(example: Example, where: str = "before the '|'") -> Example | Bad:
+    if example.label is not None:
+        return example
+    message = f"the line has no label; learning needs one {where}"
+    if example.tag and read_number(example.tag) is not None:
+        message = f"{example.tag!r} touches the '|', so VW reads it as a tag; put a space there"
+    return Bad(example.place, "no label", message)
+
+
+def vw_row(line: bytes, place: str) -> Example | Bad:
+    """The example on one line, or what is wrong with it.
+
+    >>> vw_row(b"1 |a x", "clicks.vw:7").place
+    'clicks.vw:7'
+    """
+    return row_of_line(line, place, lambda text, at: _labelled(parse_line(text, at)))
+
+
+class LineFile:
+    """A file that holds one row a line, plain or compressed, or from standard input.
+
+    `row` makes an example of a line, or tells what is wrong with it.
+    """
+
+    understood = "lines"
+
+    def __init__(self, path: str, file: ByteReader | None = None) -> None:
+        self.name = path
+        self.endless = path == "-"
+        self._file = file
+
+    def row(self, text: str, place: str) -> Example | Bad:
+        """The example of one line."""
+        raise NotImplementedError
+
+    def __iter__(self) -> Iterator[Example | Bad]:
+        file, self._file = self._file or open_bytes(self.name), None
+        number = 0
+        with file:
+            for number, line in enumerate(byte_lines(file), start=1):
+                if number == 1:
+                    line = line.removeprefix(b"\xef\xbb\xbf")
+                yield row_of_line(line, f"{self.name}:{number}", self.row)
+            yield from file.end(f"after line {number}")
+        if not number:
+            raise SourceError(f"{self.name}: is empty; there is nothing to learn from")
+
+
+class VWFile(LineFile):
+    """A file of VW text.
 
     >>> VWFile("nowhere.vw.gz").name
     'nowhere.vw.gz'
     """
 
-    def __init__(self, path: str, reader: ByteReader | None = None) -> None:
-        self.name = path
-        self.endless = path == "-"
-        self._reader = reader
+    understood = "VW text"
 
-    def __iter__(self) -> Iterator[Example | Bad]:
-        reader, self._reader = self._reader or ByteReader(open_bytes(self.name), self.name), None
-        number = 0
-        with reader:
-            for number, line in enumerate(byte_lines(reader), start=1):
-                if number == 1:
-                    line = line.removeprefix(b"\xef\xbb\xbf")
-                yield vw_row(line, f"{self.name}:{number}")
-            if reader.failed is not None:
-                raise SourceError(f"{reader.failed} (after line {number})") from reader.failed
-        if not number:
-            raise SourceError(f"{self.name}: is empty; there is nothing to learn from")
+    def row(self, text: str, place: str) -> Example | Bad:
+        """The example of one line."""
+        return _labelled(parse_line(text, place))
+
+
+class VWJsonFile(LineFile):
+    """A file of VW's own JSON (`vw --json`).
+
+    >>> VWJsonFile("clicks.json").understood
+    'VW JSON'
+    """
+
+    understood = "VW JSON"
+
+    def row(self, text: str, place: str) -> Example | Bad:
+        """The example of one line."""
+        return _labelled(vw_json_example(text, place), "('_label')")

@@ -1,0 +1,68 @@
+"""`chacha convert`: the examples that `run` would see, in a file."""
+
+from __future__ import annotations
+
+import sys
+from itertools import islice
+from typing import Annotated
+
+import typer
+
+from chacha.cli.flags import FormatFlag, LimitFlag, OnBadFlag, SourceArgument, takes_table
+from chacha.cli.outputs import Output, distinct
+from chacha.errors import SourceError
+from chacha.example import Example
+from chacha.sources import OnBad, Skipped, TableSpec, good_examples, open_files
+from chacha.sources.written import ExampleWriter, open_writer
+
+__all__ = ["convert"]
+
+
+class Lines:
+    """VW text on standard output."""
+
+    def __init__(self) -> None:
+        self._out = Output("-")
+
+    def write(self, example: Example) -> None:
+        """One line."""
+        self._out.write(f"{example.line}\n")
+
+    def close(self) -> None:
+        """Write what is left."""
+        self._out.close()
+
+
+@takes_table
+def convert(
+    source: SourceArgument,
+    table: TableSpec,
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help=".vw (also .vw.gz, ...), .parquet; - for stdout."
+        ),
+    ],
+    limit: LimitFlag = None,
+    form: FormatFlag = None,
+    on_bad: OnBadFlag = None,
+) -> None:
+    """Write the examples that `run` would see, as VW text or Parquet."""
+    distinct(source, output=output)
+    stream = open_files(source, table, form=form)
+    if on_bad is None:
+        on_bad = OnBad.SKIP if stream.endless else OnBad.ERROR
+    skipped = Skipped()
+    written = 0
+    writer: ExampleWriter = Lines() if output == "-" else open_writer(output)
+    try:
+        for example in islice(good_examples(stream, on_bad, skipped), limit):
+            writer.write(example)
+            written += 1
+    finally:
+        writer.close()
+        print(f"{written} examples written", file=sys.stderr)
+        for reason, count in skipped.items():
+            print(f"skipped: {count} {reason}; first: {skipped.first[reason]}", file=sys.stderr)
+    if not written:
+        raise SourceError(f"{stream.name}: no examples in it")

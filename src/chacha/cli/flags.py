@@ -1,0 +1,187 @@
+"""Flags that several verbs share: what the source is, and how a table becomes examples."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Annotated, Any
+
+import typer
+
+from chacha.errors import ConfigError
+from chacha.sources import (
+    Categories,
+    CsvFormat,
+    Format,
+    GroupBy,
+    Kind,
+    Missing,
+    OnBad,
+    TableSpec,
+)
+from chacha.sources.spec import NULLS
+
+__all__ = ["FormatFlag", "LimitFlag", "OnBadFlag", "SourceArgument", "table_spec", "takes_table"]
+
+TABLES = "How a table becomes examples"
+FILES = "How a file is written (else it is found out)"
+
+SourceArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="SOURCE...",
+        help="Files (.vw .csv .tsv .parquet .jsonl .arrow .feather .arff .libsvm .json, also "
+        "compressed), a 'pattern*', an address, - for stdin, synth:NAME or openml:ID.",
+    ),
+]
+LimitFlag = Annotated[
+    int | None, typer.Option(min=1, help="Stop after so many examples.", show_default="all")
+]
+OnBadFlag = Annotated[
+    OnBad | None,
+    typer.Option(help="Rows that cannot be used.", show_default="error; skip for stdin"),
+]
+FormatFlag = Annotated[
+    Format | None,
+    typer.Option("--format", help="The format.", show_default="by name", rich_help_panel=FILES),
+]
+
+
+def _option(panel: str, metavar: str | None, text: str, flag: str | None, **more: Any) -> Any:
+    return typer.Option(
+        *([flag] if flag else []), metavar=metavar, help=text, rich_help_panel=panel, **more
+    )
+
+
+def _table(metavar: str | None, text: str, flag: str | None = None, **more: Any) -> Any:
+    return _option(TABLES, metavar, text, flag, **more)
+
+
+def _file(metavar: str | None, text: str, flag: str | None = None, **more: Any) -> Any:
+    return _option(FILES, metavar, text, flag, **more)
+
+
+def table_spec(
+    target: Annotated[
+        str | None, _table("COL", "The column to predict.", show_default="the last")
+    ] = None,
+    weight: Annotated[str | None, _table("COL", "The column of weights.")] = None,
+    tag: Annotated[str | None, _table("COL", "The column of tags.")] = None,
+    positive: Annotated[
+        str | None, _table("VALUE", "Two classes: this value of the target is 1, others are -1.")
+    ] = None,
+    namespaces: Annotated[
+        int, _table("N", "At most so many groups of columns, in order.", min=1)
+    ] = 10,
+    group: Annotated[
+        list[str] | None, _table("NAME=COL,COL", "A group of columns or patterns; repeat it.")
+    ] = None,
+    group_by: Annotated[
+        GroupBy, _table(None, "Groups by order, by column, or by prefix (user_age).")
+    ] = GroupBy.ORDER,
+    type_: Annotated[
+        list[str] | None,
+        _table(
+            "COL=TYPE",
+            "number, category, boolean, datetime[:FORMAT], text or vector; repeat it.",
+            flag="--type",
+        ),
+    ] = None,
+    ignore: Annotated[list[str] | None, _table("COL", "A column to leave out; repeat it.")] = None,
+    categories: Annotated[
+        Categories, _table(None, "Words as indicators or as codes.")
+    ] = Categories.INDICATOR,
+    missing: Annotated[Missing, _table(None, "What an empty cell means.")] = Missing.ZERO,
+    null: Annotated[
+        list[str] | None, _table("WORD", "Another word for an empty cell; repeat it.")
+    ] = None,
+    delimiter: Annotated[str | None, _file("CHAR", "CSV: what stands between cells.")] = None,
+    quote: Annotated[str, _file("CHAR", "CSV: what stands around cells; '' for nothing.")] = '"',
+    header: Annotated[
+        bool | None,
+        _file(
+            None,
+            "CSV: line 1 names the columns.",
+            flag="--header/--no-header",
+            show_default="unless it holds numbers only",
+        ),
+    ] = None,
+    decimal: Annotated[str | None, _file("CHAR", "CSV: the decimal point, . or ,")] = None,
+    encoding: Annotated[str | None, _file("NAME", "CSV: UTF-8 if not given.")] = None,
+) -> TableSpec:
+    """How a table becomes examples, from the flags.
+
+    >>> table_spec(target="y", namespaces=3).most_groups
+    3
+    >>> table_spec(type_=["zip=category", "day=datetime:%d/%m/%Y"]).formats
+    {'day': '%d/%m/%Y'}
+    """
+    if group and group_by is not GroupBy.ORDER:
+        raise ConfigError("--group and --group-by exclude each other")
+    kinds, formats = _types(type_ or [])
+    return TableSpec(
+        target=target,
+        weight=weight,
+        tag=tag,
+        positive=positive,
+        most_groups=namespaces,
+        group_by=group_by,
+        groups=_groups(group or []),
+        kinds=kinds,
+        formats=formats,
+        ignore=tuple(ignore or ()),
+        categories=categories,
+        missing=missing,
+        nulls=(*NULLS, *(null or ())),
+        csv=CsvFormat(_character(delimiter), quote, header, decimal, encoding),
+    )
+
+
+def _character(word: str | None) -> str | None:
+    """A shell passes a tab badly, so words for it are known."""
+    return "\t" if word in ("\\t", "tab") else word
+
+
+def _groups(words: list[str]) -> dict[str, tuple[str, ...]]:
+    groups: dict[str, tuple[str, ...]] = {}
+    for word in words:
+        name, equals, columns = word.partition("=")
+        if not equals or not name or not columns:
+            raise ConfigError(f"--group needs NAME=COLUMN,COLUMN, got {word!r}")
+        groups[name] = groups.get(name, ()) + tuple(c.strip() for c in columns.split(","))
+    return groups
+
+
+def _types(words: list[str]) -> tuple[dict[str, Kind], dict[str, str]]:
+    kinds: dict[str, Kind] = {}
+    formats: dict[str, str] = {}
+    known = [kind.value for kind in Kind]
+    for word in words:
+        column, equals, told = word.partition("=")
+        kind, colon, form = told.partition(":")
+        if not equals or not column or kind not in known or (colon and kind != "datetime"):
+            choices = ", ".join(known).replace("datetime", "datetime[:FORMAT]")
+            raise ConfigError(f"--type needs COLUMN=TYPE with one of {choices}; got {word!r}")
+        kinds[column] = Kind(kind)
+        if form:
+            formats[column] = form
+    return kinds, formats
+
+
+def takes_table(verb: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb the flags of :func:`table_spec`; it gets what they mean as `table`."""
+    flags = inspect.signature(table_spec, eval_str=True).parameters
+    own = dict(inspect.signature(verb, eval_str=True).parameters)
+    del own["table"]
+
+    @wraps(verb)
+    def with_flags(**given: Any) -> None:
+        table = table_spec(**{name: given.pop(name) for name in flags})
+        verb(table=table, **given)
+
+    parameters = [*own.values(), *flags.values()]
+    signature = inspect.Signature(parameters)
+    with_flags.__signature__ = signature  # type: ignore[attr-defined]
+    with_flags.__annotations__ = {p.name: p.annotation for p in parameters}
+    return with_flags

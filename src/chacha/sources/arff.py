@@ -1,0 +1,252 @@
+"""ARFF files (Weka, OpenML), dense and sparse."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from chacha.errors import BadExample, SourceError
+from chacha.example import Example
+from chacha.sources.base import Bad
+from chacha.sources.batch import Batch, Expected
+from chacha.sources.bytestream import ByteReader, line_blocks, open_bytes
+from chacha.sources.dicts import DictReader
+from chacha.sources.spec import Kind, TableSpec, listed
+from chacha.sources.table import TableReader
+
+__all__ = ["ArffFile"]
+
+BLOCK = 1 << 18
+_QUOTED = r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)\""""
+_ATTRIBUTE = re.compile(rf"@attribute\s+(?:{_QUOTED}|([^\s{{]+))\s*(.*)", re.IGNORECASE)
+_BARE = r"((?![\s'\"])[^,]*?|)"
+_CELL = re.compile(rf"\s*(?:{_QUOTED}|{_BARE})\s*(?:,|$)")
+_SPARSE = re.compile(rf"\s*(\d+)\s+(?:{_QUOTED}|{_BARE})\s*(?:,|$)")
+_ESCAPED = re.compile(r"\\(.)")
+_JAVA = {"yyyy": "%Y", "yy": "%y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S"}
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A column as the header declares it."""
+
+    name: str
+    kind: Kind | None
+    categories: tuple[str, ...] = ()
+    form: str | None = None
+
+
+def _text(found: Sequence[str | None]) -> str | None:
+    """What a cell holds, from the three ways to write it; a bare ? is nothing."""
+    single, double, bare = found
+    if bare is not None:
+        return None if bare == "?" else bare
+    quoted = single if single is not None else double or ""
+    return _ESCAPED.sub(r"\1", quoted) if "\\" in quoted else quoted
+
+
+def read_attribute(line: str) -> Attribute:
+    """One declaration.
+
+    >>> read_attribute("@attribute 'the color' {red, 'dark green'}").categories
+    ('red', 'dark green')
+    >>> read_attribute("@ATTRIBUTE day date 'dd/MM/yyyy'").form
+    '%d/%m/%Y'
+    """
+    found = _ATTRIBUTE.fullmatch(line.strip())
+    if found is None:
+        raise SourceError(f"{line.strip()!r:.60} is not '@attribute name type'")
+    name, declared = _text(found.groups()[:3]) or "?", found[4].strip()
+    word, _, rest = declared.partition(" ")
+    match word.lower():
+        case "numeric" | "real" | "integer":
+            return Attribute(name, Kind.NUMBER)
+        case "string":
+            return Attribute(name, None)
+        case "date":
+            return Attribute(name, Kind.DATETIME, form=_form(rest.strip().strip("'\"")))
+    if declared.startswith("{") and declared.endswith("}"):
+        cells = split_cells(declared[1:-1])
+        return Attribute(name, Kind.CATEGORY, tuple(cell or "?" for cell in cells))
+    raise SourceError(f"attribute {name!r} has the unknown type {declared!r:.40}")
+
+
+def _form(java: str) -> str | None:
+    """Java's way to write a date, in Python's; None for ISO 8601."""
+    if not java or java.replace("'", "").startswith("yyyy-MM-ddT"):
+        return None
+    form = re.sub("yyyy|yy|MM|dd|HH|mm|ss", lambda m: _JAVA[m[0]], java.replace("'", ""))
+    if re.search(r"(?<!%)[A-Za-z]", form.replace("T", "")):
+        raise SourceError(f"dates written as {java!r} are not known; declare them as string")
+    return form
+
+
+def split_cells(line: str) -> list[str | None]:
+    """The cells of a dense row.
+
+    >>> split_cells("1, 'dark red', ?, \\"it\\\\'s\\"")
+    ['1', 'dark red', None, "it's"]
+    """
+    if "'" not in line and '"' not in line:
+        return [None if (cell := part.strip()) == "?" else cell for part in line.split(",")]
+    cells: list[str | None] = []
+    at = 0
+    while at <= len(line):
+        found = _CELL.match(line, at)
+        if found is None:
+            raise BadExample(
+                f"a quote is not closed or touches {line[at : at + 20]!r}", "malformed"
+            )
+        cells.append(_text(found.groups()))
+        if found.end() == len(line) and not found[0].endswith(","):
+            break
+        at = found.end()
+    return cells
+
+
+class ArffFile:
+    """An ARFF file, plain or compressed, or from standard input.
+
+    >>> ArffFile("iris.arff").name
+    'iris.arff'
+    """
+
+    def __init__(
+        self,
+        path: str,
+        spec: TableSpec | None = None,
+        file: ByteReader | None = None,
+        reader: DictReader | None = None,
+        expected: Expected | None = None,
+    ) -> None:
+        self.name = path
+        self.endless = path == "-"
+        self.spec = spec or TableSpec()
+        self.understood = "ARFF"
+        self.table: TableReader | None = None
+        self._file = file
+        self._reader = reader or DictReader()
+        self._expected = expected
+
+    def __iter__(self) -> Iterator[Example | Bad]:
+        file, self._file = self._file or open_bytes(self.name), None
+        attributes: list[Attribute] = []
+        table: TableReader | None = None
+        number = 0
+        with file:
+            for lines in line_blocks(file, least=BLOCK):
+                start = number + 1
+                number += len(lines)
+                if table is None:
+                    used = self._header(lines, start, attributes)
+                    if used is None:
+                        continue
+                    lines, start = lines[used:], start + used
+                    table = self.table = self._open(attributes)
+                yield from table.read(_batch(lines, start, attributes))
+            if table is not None:
+                yield from table.rest()
+            yield from file.end(f"after line {number}")
+        if table is None:
+            raise SourceError(f"{self.name}: there is no @data in it; an ARFF file needs it")
+
+    def _header(
+        self, lines: Sequence[bytes], start: int, attributes: list[Attribute]
+    ) -> int | None:
+        """Take in declarations; how many lines up to @data, or None if it is still to come."""
+        for i, raw in enumerate(lines):
+            try:
+                line = raw.decode().strip("\ufeff \t\r")
+                word = line[:10].lower()
+                if word.startswith("@data"):
+                    return i + 1
+                if word.startswith("@attribute"):
+                    attributes.append(read_attribute(line))
+                elif line and not line.startswith("%") and not word.startswith("@relation"):
+                    raise SourceError(f"{line!r:.60} does not belong before @data")
+            except UnicodeDecodeError as error:
+                raise SourceError(f"{self.name}:{start + i}: is not UTF-8 text") from error
+            except (SourceError, BadExample) as error:
+                raise SourceError(f"{self.name}:{start + i}: {error}") from error
+        return None
+
+    def _open(self, attributes: list[Attribute]) -> TableReader:
+        names = [attribute.name for attribute in attributes]
+        for name, times in Counter(names).items():
+            if times > 1:
+                raise SourceError(f"{self.name}: attribute {name!r} is declared twice")
+        if len(names) < 2:
+            raise SourceError(f"{self.name}: {len(names)} attributes; a table needs two")
+        forms = {a.name: a.form for a in attributes if a.form is not None}
+        nulls = tuple(null for null in self.spec.nulls if null == "nan")  # ? is known already
+        spec = replace(self.spec, nulls=nulls, formats={**forms, **self.spec.formats})
+        kinds = {a.name: a.kind for a in attributes if a.kind is not None}
+        table = TableReader(
+            spec, self.name, names, self._reader, text=names, kinds=kinds, expected=self._expected
+        )
+        for attribute in attributes:
+            for category in attribute.categories:
+                self._reader.code(attribute.name, category)
+        return table
+
+
+def _row(line: str, attributes: Sequence[Attribute]) -> list[str | None]:
+    """The cells of a row, dense or sparse."""
+    if not line.startswith("{"):
+        cells = split_cells(line.replace("\t", ",") if "," not in line else line)
+        if len(cells) == len(attributes) + 1 and (cells[-1] or "").startswith("{"):
+            cells.pop()  # the weight that Weka writes
+        if len(cells) != len(attributes):
+            message = f"the row has {len(cells)} cells, expected {len(attributes)}"
+            raise BadExample(message, "ragged row")
+        return cells
+    found: list[str | None] = [a.categories[0] if a.categories else "0" for a in attributes]
+    inside = line.partition("}")[0][1:]
+    if "}" not in line:
+        raise BadExample("the row has '{' without '}'", "malformed")
+    at = 0
+    while inside[at:].strip():
+        cell = _SPARSE.match(inside, at)
+        if cell is None or int(cell[1]) >= len(attributes):
+            raise BadExample(f"{inside[at : at + 20]!r} is not 'index value'", "malformed")
+        found[int(cell[1])] = _text(cell.groups()[1:])
+        at = cell.end()
+    return found
+
+
+def _batch(lines: Sequence[bytes], start: int, attributes: Sequence[Attribute]) -> Batch:
+    rows: list[list[str | None]] = []
+    numbers: list[int] = []
+    bad: dict[int, tuple[str, BadExample]] = {}
+    known = {i: frozenset(a.categories) for i, a in enumerate(attributes) if a.categories}
+    for number, raw in enumerate(lines, start=start):
+        try:
+            line = raw.decode().strip()
+            if not line or line.startswith("%"):
+                continue
+            row = _row(line, attributes)
+            for i, categories in known.items():
+                if row[i] is not None and row[i] not in categories:
+                    bad[len(rows)] = (attributes[i].name, _undeclared(row[i], attributes[i]))
+                    break
+        except UnicodeDecodeError:
+            bad[len(rows)] = ("", BadExample("the line is not UTF-8 text", "not UTF-8"))
+            row = [None] * len(attributes)
+        except BadExample as error:
+            bad[len(rows)] = ("", error)
+            row = [None] * len(attributes)
+        rows.append(row)
+        numbers.append(number)
+    columns = {
+        a.name: pa.array([row[i] for row in rows], pa.string()) for i, a in enumerate(attributes)
+    }
+    return Batch(pa.table(columns), lines=numbers, bad=bad)
+
+
+def _undeclared(got: str | None, attribute: Attribute) -> BadExample:
+    message = f"{got!r:.40} is none of the declared categories: {listed(attribute.categories)}"
+    return BadExample(message, "undeclared category")

@@ -1,0 +1,52 @@
+"""Batches: some rows of a table, and what the files of one stream have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from chacha.errors import BadExample
+from chacha.sources.dicts import Grouping
+
+__all__ = ["Batch", "Expected"]
+
+
+@dataclass
+class Batch:
+    """Some rows of a table: columns of one length, and what is known of single rows."""
+
+    columns: pa.RecordBatch | pa.Table
+    ragged: list[tuple[int, str]] = field(default_factory=list)  # row, what it has; not in columns
+    lines: Sequence[int] | None = None  # where the rows stand, if that is known
+    bad: Mapping[int, tuple[str, BadExample]] = field(default_factory=dict)  # column, trouble
+    damaged: bool = False  # what was not UTF-8 stands as U+FFFD
+    decimal: str = "."
+
+
+class Expected:
+    """The columns that several files of one stream must have in common.
+
+    >>> expected = Expected()
+    >>> expected.check("a.csv", ["x", "y"])
+    >>> expected.check("b.csv", ["y"])
+    Traceback (most recent call last):
+    chacha.errors.BadExample: there is no column 'x', which a.csv has
+    """
+
+    def __init__(self) -> None:
+        self.first = ""
+        self.columns: list[str] = []
+        self.target: str | None = None
+        self.groups: Grouping | None = None
+
+    def check(self, name: str, columns: list[str]) -> None:
+        """Refuse a file that lacks a column of the first."""
+        if not self.first:
+            self.first, self.columns = name, columns
+        here = set(columns)
+        for column in self.columns:
+            if column not in here:
+                message = f"there is no column {column!r}, which {self.first} has"
+                raise BadExample(message, "column missing")

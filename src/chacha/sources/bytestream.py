@@ -1,0 +1,331 @@
+"""Bytes: how files, pipes and addresses are opened, decompressed and read in blocks."""
+
+from __future__ import annotations
+
+import io
+import lzma
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+
+from chacha.errors import SourceError
+from chacha.sources.ahead import ahead
+from chacha.sources.base import Bad
+from chacha.sources.urls import is_url, open_url
+
+__all__ = [
+    "COMPRESSION",
+    "LONGEST",
+    "ByteReader",
+    "byte_lines",
+    "line_blocks",
+    "open_bytes",
+    "open_random",
+    "open_stream",
+]
+
+READ = 1 << 16  # what a cut-off file may cost at most
+LONGEST = 1 << 26  # bytes of one line or row
+MOST_EXPANSION = 500  # a compressed file may become so many times longer
+LEAST_BOMB = 1 << 26  # bytes that are never too many
+
+COMPRESSION = (".gz", ".bz2", ".zst", ".xz", ".lz4")
+"""Endings that say nothing about the format inside. The first bytes tell the compression."""
+
+MAGIC = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bz2",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\x04\x22\x4d\x18": "lz4",
+    b"\xfd7zXZ\x00": "xz",
+    b"PK\x03\x04": "zip",
+}
+LONGEST_MAGIC = max(map(len, MAGIC))
+
+
+class Raw(io.RawIOBase):
+    """The bytes of a file as they lie there, up to the size it had when it was opened.
+
+    A file that grows meanwhile is read to its old end; one that shrinks is an error.
+
+    >>> Raw(io.BytesIO(b"abc"), "x").read(2)
+    b'ab'
+    """
+
+    def __init__(self, file: IO[bytes] | pa.NativeFile, name: str, size: int | None = None) -> None:
+        self._file, self._name, self._size = file, name, size
+        self._head = b""
+        self._take = getattr(file, "read1", file.read)  # a pipe gives what it has
+        self.consumed = 0
+
+    @property
+    def patient(self) -> bool:
+        """Whether the bytes are all there, and need not be waited for."""
+        return self._size is not None
+
+    def peek(self, size: int) -> bytes:
+        """The first bytes, without taking them."""
+        while len(self._head) < size and (data := self._take(READ)):
+            self._head += data
+        return self._head[:size]
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill the buffer as far as there is something."""
+        want = len(buffer)
+        if self._size is not None:
+            want = min(want, self._size - self.consumed)
+        data, self._head = self._head[:want], self._head[want:]
+        if want and not data:
+            data = self._take(want) or b""
+        if want and not data and self._size is not None:
+            raise SourceError(
+                f"the file shrank while it was read, from {self._size} to "
+                f"{self.consumed} bytes; read a copy of it"
+            )
+        self.consumed += len(data)
+        buffer[: len(data)] = data
+        return len(data)
+
+    @property
+    def grew(self) -> bool:
+        """Whether the file is longer now than it was when it was opened."""
+        if self._size is None or self._file.closed:
+            return False
+        return os.fstat(self._file.fileno()).st_size > self._size
+
+    def close(self) -> None:
+        """Close the file, but not standard input."""
+        if not self.closed and self._file is not standard_input():
+            self._file.close()
+        super().close()
+
+
+def standard_input() -> IO[bytes]:
+    """Standard input without a buffer: a thread that waits for it holds no lock."""
+    return getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
+
+
+def _open(path: str) -> Raw:
+    if path == "-":
+        return Raw(standard_input(), path)
+    if is_url(path):
+        return Raw(open_url(path), path)
+    opened = _open_file(path)
+    # A named pipe, or /dev/fd/63 of a shell, has no size.
+    size = os.fstat(opened.fileno()).st_size if Path(path).is_file() else None
+    return Raw(opened, path, size)
+
+
+def open_random(path: str) -> Any:
+    """A file or an address that is read here and there, not from its beginning.
+
+    >>> open_random("-")
+    Traceback (most recent call last):
+    chacha.errors.SourceError: -: this format is read from its end, so it needs a file
+    """
+    if is_url(path):
+        return open_url(path, streamed=False)
+    if path == "-" or (
+        Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir()
+    ):
+        raise SourceError(f"{path}: this format is read from its end, so it needs a file")
+    _open_file(path).close()  # tells what is wrong in our words
+    return pa.OSFile(path)
+
+
+def _open_file(path: str) -> IO[bytes]:
+    file = Path(path)
+    if file.is_dir():
+        raise SourceError(f"{path}: is a directory; name its files, as in '{path}/*.csv'")
+    try:
+        return file.open("rb", buffering=0)
+    except FileNotFoundError as error:
+        raise SourceError(f"{path}: no such file") from error
+    except PermissionError as error:
+        raise SourceError(f"{path}: permission denied") from error
+    except OSError as error:
+        raise SourceError(f"{path}: cannot be opened: {error.strerror or error}") from error
+
+
+def _decompress(raw: Raw) -> tuple[Any, bool]:
+    """What reads the decompressed bytes, and whether there was anything to decompress."""
+    first = raw.peek(LONGEST_MAGIC)
+    for magic, codec in MAGIC.items():
+        if first.startswith(magic):
+            if codec == "zip":
+                raise SourceError("is a zip archive; unzip -p FILE | chacha run -")
+            if codec == "xz":
+                return lzma.LZMAFile(io.BufferedReader(raw)), True
+            return pa.CompressedInputStream(pa.PythonFile(raw, mode="r"), codec), True
+    return raw, False
+
+
+def _blocks(raw: Raw) -> Iterator[bytes]:
+    """The decompressed bytes, in blocks as they arrive."""
+    total = 0
+    with raw:
+        file, compressed = _decompress(raw)
+        while block := bytes(file.read(READ)):
+            total += len(block)
+            if compressed and total > max(LEAST_BOMB, MOST_EXPANSION * raw.consumed):
+                raise SourceError(
+                    f"the compressed file becomes more than {MOST_EXPANSION} times longer "
+                    f"({raw.consumed} bytes gave {total}); if that is meant, decompress it first"
+                )
+            yield block
+        if raw.grew:
+            yield b""  # tells the reader
+
+
+class ByteReader:
+    """Reads blocks in the background; remembers what went wrong, for the place to be told.
+
+    >>> import io
+    >>> reader = ByteReader(Raw(io.BytesIO(b"a,b"), "x.csv"), "x.csv")
+    >>> reader.peek_line(), reader.read()
+    (b'a,b', b'a,b')
+    """
+
+    def __init__(self, raw: Raw, name: str) -> None:
+        self._blocks = ahead(_blocks(raw), most=16)
+        self._head = b""
+        self._patient = raw.patient
+        self.name = name
+        self.failed: SourceError | None = None  # why nothing more could be read
+        self.grew = False  # the file goes on, but not for us
+        self.unfinished = False  # it ended in the middle of a line that was being written
+
+    def peek_line(self) -> bytes:
+        """The first line, without taking it."""
+        parts, length = [self._head], len(self._head)
+        while b"\n" not in parts[-1] and length <= LONGEST and (block := self._next()):
+            parts.append(block)
+            length += len(block)
+        self._head = b"".join(parts)
+        return self._head.partition(b"\n")[0]
+
+    def take_line(self) -> bytes:
+        """The first line, taken."""
+        line = self.peek_line()
+        self._head = self._head[len(line) + 1 :]
+        return line
+
+    def put_back(self, data: bytes) -> None:
+        """Let `data` be what comes next."""
+        self._head = data + self._head
+
+    def read(self, least: int = 0) -> bytes:
+        """The next bytes; empty at the end. A file gives `least` of them, a pipe what it has."""
+        block, self._head = self._head or self._next(), b""
+        if not block or not self._patient or len(block) >= least:
+            return block
+        parts, length = [block], len(block)
+        while length < least and (block := self._next()):
+            parts.append(block)
+            length += len(block)
+        return b"".join(parts)
+
+    def _next(self) -> bytes:
+        """The next block of the file; a failure ends it and is kept in `failed`."""
+        if self.failed is not None:
+            return b""
+        try:
+            block = next(self._blocks, None)
+        except SourceError as error:
+            told = str(error).removeprefix(f"{self.name}: ")
+            self.failed = SourceError(f"{self.name}: {told}")
+            return b""
+        except (OSError, EOFError, lzma.LZMAError) as error:
+            text = str(error)
+            if any(word in text for word in ("runcated", "EOF", "end-of-stream", "incomplete")):
+                text = "the compressed file ends in the middle; it was cut off (truncated)"
+            self.failed = SourceError(f"{self.name}: cannot be read: {text}")
+            return b""
+        if block == b"":
+            self.grew = True
+        return block or b""
+
+    def end(self, after: str) -> Iterator[Bad]:
+        """What is to be told at the end: a failure, or a last line that was not whole."""
+        if self.failed is not None:
+            raise SourceError(f"{self.failed} ({after})") from self.failed
+        if self.unfinished:
+            message = (
+                f"the file grew while it was read, and its last line was not whole yet ({after}); "
+                "to follow a file: tail -n +1 -f FILE | chacha run -"
+            )
+            yield Bad(self.name, "unfinished line", message, harmless=True)
+
+    def close(self) -> None:
+        """Stop reading."""
+        self._blocks.close()  # type: ignore[attr-defined]
+
+    def __enter__(self) -> ByteReader:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+
+def open_bytes(path: str) -> ByteReader:
+    """The bytes of a file or an address, decompressed; `-` is standard input.
+
+    >>> open_bytes(".")
+    Traceback (most recent call last):
+    chacha.errors.SourceError: .: is a directory; name its files, as in './*.csv'
+    """
+    return ByteReader(_open(path), path)
+
+
+def line_blocks(reader: ByteReader, least: int = 0) -> Iterator[list[bytes]]:
+    """The lines of a file, without their ends, as they arrive.
+
+    >>> import io
+    >>> list(line_blocks(ByteReader(Raw(io.BytesIO(b"a\\r\\nb"), "x"), "x")))
+    [[b'a\\r'], [b'b']]
+    """
+    parts: list[bytes] = []  # of a line that has not ended yet
+    length = 0
+    while block := reader.read(least):
+        first, *lines = block.split(b"\n")
+        parts.append(first)
+        length += len(first)
+        if lines:
+            yield [b"".join(parts), *lines[:-1]]
+            parts, length = [lines[-1]], len(lines[-1])
+        elif length > LONGEST:
+            reader.failed = SourceError(f"{reader.name}: a line is longer than {LONGEST} bytes")
+            return
+    rest = b"".join(parts)
+    reader.unfinished = reader.grew and bool(rest)
+    if rest and not reader.unfinished and reader.failed is None:  # what a failure cut is no line
+        yield [rest]
+
+
+def byte_lines(reader: ByteReader) -> Iterator[bytes]:
+    """As :func:`line_blocks`, line by line.
+
+    >>> import io
+    >>> list(byte_lines(ByteReader(Raw(io.BytesIO(b"a\\nb\\n"), "x"), "x")))
+    [b'a', b'b']
+    """
+    for lines in line_blocks(reader):
+        yield from lines
+
+
+def open_stream(path: str) -> Any:
+    """As :func:`open_bytes`, as a file that Arrow reads from its beginning.
+
+    >>> open_stream("nowhere.arrow")
+    Traceback (most recent call last):
+    chacha.errors.SourceError: nowhere.arrow: no such file
+    """
+    return _decompress(_open(path))[0]

@@ -1,0 +1,226 @@
+"""Cells: what a column holds, and the features that one value of it becomes."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any
+
+from chacha.errors import BadExample
+from chacha.sources.spec import Kind
+from chacha.vwtext import escape
+
+__all__ = ["LARGEST_INTEGER", "Pairs", "kind_of_texts", "kind_of_value", "number", "pairs"]
+
+Pairs = list[tuple[str, float]]
+
+LARGEST_INTEGER = 1 << 53  # beyond it a float skips whole numbers
+TEXT_WORDS = 5  # words a cell on average, from which on a column is text
+_NUMBERS = {
+    point: re.compile(
+        rf"[+-]?(\d+{mark}?\d*|{mark}\d+)([eE][+-]?\d+)?|[+-]?(inf|infinity|nan)", re.IGNORECASE
+    )
+    for point, mark in ((".", r"\."), (",", ","))
+}
+_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d.*)?|\d{4}-W\d\d(-\d)?")
+_WORD = re.compile(r"\w+")
+_BOOLEANS = {"true": 1.0, "false": 0.0}
+PARTS = ("year", "month", "day", "weekday", "hour", "minute", "second")
+
+
+def is_number(text: str, decimal: str = ".") -> bool:
+    """Whether a text of a table is a number.
+
+    >>> is_number("-1.5e3"), is_number("1,5", decimal=","), is_number("0x1f")
+    (True, True, False)
+    """
+    return _NUMBERS[decimal].fullmatch(text) is not None
+
+
+def kind_of_texts(texts: Sequence[str], decimal: str | None = ".") -> Kind | None:
+    """What a column of texts holds, by its first cells; None if there are none.
+
+    `decimal` is None where numbers are not written as text (Parquet, JSON).
+
+    >>> kind_of_texts(["1", "2.5", "x"]), kind_of_texts(["1", "2"], decimal=None)
+    (<Kind.NUMBER: 'number'>, <Kind.CATEGORY: 'category'>)
+    >>> kind_of_texts(["2026-11-15", "2026-11-16T10:00"]), kind_of_texts(["true", "False"])
+    (<Kind.DATETIME: 'datetime'>, <Kind.BOOLEAN: 'boolean'>)
+    """
+    if not texts:
+        return None
+    half = len(texts) / 2
+    if decimal is not None and sum(is_number(text, decimal) for text in texts) >= half:
+        return Kind.NUMBER
+    if all(text.lower() in _BOOLEANS for text in texts):
+        return Kind.BOOLEAN
+    if sum(_DATE.fullmatch(text) is not None for text in texts) >= half:
+        return Kind.DATETIME
+    words = sum(len(text.split()) for text in texts)
+    return Kind.TEXT if words >= TEXT_WORDS * len(texts) else Kind.CATEGORY
+
+
+def kind_of_value(value: Any) -> Kind | None:
+    """What a value of a record says about its field; None if it says nothing.
+
+    >>> kind_of_value(True), kind_of_value("red"), kind_of_value([1, 2])
+    (<Kind.BOOLEAN: 'boolean'>, <Kind.CATEGORY: 'category'>, <Kind.VECTOR: 'vector'>)
+    """
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return kind_of_texts([value], decimal=None)
+    if isinstance(value, bool):
+        return Kind.BOOLEAN
+    if isinstance(value, (date, time)):
+        return Kind.DATETIME
+    return Kind.VECTOR if isinstance(value, (list, tuple)) else Kind.NUMBER
+
+
+def number(value: Any, decimal: str = ".") -> float:
+    """A value as a finite number; refuses what is none, and integers that would be rounded.
+
+    >>> number("1.5"), number(True), number(timedelta(minutes=1))
+    (1.5, 1.0, 60.0)
+    >>> number(2**53 + 1)
+    Traceback (most recent call last):
+    chacha.errors.BadExample: the cell is 9007199254740993; whole numbers beyond 2^53 cannot be \
+held exactly: is it a name? (--type COLUMN=category)
+    """
+    if isinstance(value, timedelta):
+        value = value.total_seconds()
+    if isinstance(value, str) and is_number(value, decimal):
+        digits = value.lstrip("+-")
+        value = int(value) if digits.isdigit() and len(digits) < 40 else value
+    try:
+        if isinstance(value, str) and not is_number(value, decimal):
+            raise ValueError
+        as_float = float(value.replace(",", ".") if isinstance(value, str) else value)
+    except (TypeError, ValueError, OverflowError, AttributeError) as error:
+        told = f"the cell is {_short(value)}, but the column holds numbers"
+        raise BadExample(told, "not a number") from error
+    if not math.isfinite(as_float):
+        message = f"the cell is {as_float}; values must be finite (leave it empty if missing)"
+        raise BadExample(message, "value not finite")
+    if abs(as_float) >= LARGEST_INTEGER and isinstance(value, int) and abs(value) > LARGEST_INTEGER:
+        raise too_large(value)
+    return as_float
+
+
+def too_large(value: int) -> BadExample:
+    """The refusal of a whole number that a float cannot hold."""
+    return BadExample(
+        f"the cell is {value}; whole numbers beyond 2^53 cannot be held exactly: "
+        "is it a name? (--type COLUMN=category)",
+        "integer beyond 2^53",
+    )
+
+
+def _category(name: str, value: Any) -> Pairs:
+    return [(f"{name}={escape(word(value))}", 1.0)]
+
+
+def word(value: Any) -> str:
+    """A value as a category's name: 3.0 is 3.
+
+    >>> word(3.0), word("red"), word(True)
+    ('3', 'red', 'true')
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (float, Decimal)) and value == value // 1:
+        return str(int(value))
+    return str(value)
+
+
+def _boolean(name: str, value: Any) -> Pairs:
+    if isinstance(value, str) and value.lower() in _BOOLEANS:
+        return [(name, _BOOLEANS[value.lower()])]
+    if isinstance(value, str) or value not in (0, 1):
+        message = f"the cell is {_short(value)}, but the column holds true and false"
+        raise BadExample(message, "not a boolean")
+    return [(name, float(value))]
+
+
+def moment(value: Any, form: str | None = None) -> datetime | date | time:
+    """A value as a point in time: ISO 8601, or written as `form` says.
+
+    >>> moment("2026-11-15T10:42:00Z").hour, moment("15/11/2026", "%d/%m/%Y").month
+    (10, 11)
+    >>> moment(1.5, "s").year
+    1970
+    """
+    if isinstance(value, (date, time)):
+        return value
+    try:
+        if form in ("s", "ms"):
+            seconds = float(value) / (1000 if form == "ms" else 1)
+            return datetime.fromtimestamp(seconds, UTC)
+        if form is not None:
+            return datetime.strptime(value, form)
+        if isinstance(value, str):
+            return datetime.fromisoformat(value)
+    except (TypeError, ValueError, OverflowError, OSError):
+        pass
+    rule = f"a date written as {form}" if form else "an ISO 8601 date (2026-11-15T10:42)"
+    message = (
+        f"the cell is {_short(value)}, but the column holds dates; it is not {rule} "
+        "(--type COLUMN=datetime:FORMAT names the form, --type COLUMN=category takes words)"
+    )
+    raise BadExample(message, "not a date")
+
+
+def _datetime(name: str, value: Any, form: str | None) -> Pairs:
+    at = moment(value, form)
+    parts: Pairs = []
+    for part in PARTS:
+        value = getattr(at, part, None)
+        if value is not None:
+            parts.append((f"{name}.{part}", float(value() if callable(value) else value)))
+    return parts
+
+
+def _text(name: str, value: Any) -> Pairs:
+    counts = Counter(_WORD.findall(str(value).lower()))
+    return [(f"{name}={word}", float(count)) for word, count in counts.items()]
+
+
+def _vector(name: str, value: Any) -> Pairs:
+    if not isinstance(value, (list, tuple)):
+        message = f"the cell is {_short(value)}, but the column holds lists of numbers"
+        raise BadExample(message, "not a vector")
+    return [(f"{name}.{i}", number(part)) for i, part in enumerate(value) if part is not None]
+
+
+def pairs(kind: Kind, name: str, value: Any, form: str | None = None) -> Pairs:
+    """The features of one value: names (safe for VW) and numbers.
+
+    >>> pairs(Kind.CATEGORY, "color", "dark red")
+    [('color=dark%20red', 1.0)]
+    >>> pairs(Kind.TEXT, "title", "To be or not to be")
+    [('title=to', 2.0), ('title=be', 2.0), ('title=or', 1.0), ('title=not', 1.0)]
+    >>> pairs(Kind.DATETIME, "day", "2026-11-15")[:4]
+    [('day.year', 2026.0), ('day.month', 11.0), ('day.day', 15.0), ('day.weekday', 6.0)]
+    """
+    if kind is Kind.NUMBER:
+        return [(name, number(value))]
+    if kind is Kind.DATETIME:
+        return _datetime(name, value, form)
+    return _MAKERS[kind](name, value)
+
+
+_MAKERS: dict[Kind, Callable[[str, Any], Pairs]] = {
+    Kind.CATEGORY: _category,
+    Kind.BOOLEAN: _boolean,
+    Kind.TEXT: _text,
+    Kind.VECTOR: _vector,
+}
+
+
+def _short(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 40 else shown[:37] + "..."

@@ -1,0 +1,273 @@
+"""Columns: whole columns of a table turned into features, one distinct value at a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from chacha.errors import BadExample, SourceError
+from chacha.example import Feature
+from chacha.sources.cells import LARGEST_INTEGER, Pairs, number, pairs
+from chacha.sources.spec import Kind
+from chacha.vwtext import FLOAT32_MAX, hash_name, show_number, show_numbers
+
+__all__ = ["Cell", "Made", "flat_columns", "kind_of_type", "make_cells", "numbers", "pairs_cell"]
+
+
+class Cell(NamedTuple):
+    """A cell as VW text, and its features."""
+
+    text: str
+    features: tuple[Feature, ...]
+
+
+EMPTY = Cell("", ())
+
+
+class Made(NamedTuple):
+    """The distinct values of a column as cells, which row holds which, and the bad ones."""
+
+    cells: list[Cell | BadExample]
+    rows: list[int]  # -1 where the cell is empty
+    empty: bool
+    bad: bool
+
+    def by_row(self, empty: Cell) -> list[Cell | BadExample]:
+        """The cells, one for each row."""
+        cells = [*self.cells, empty]  # -1 is the last
+        return [cells[i] for i in self.rows]
+
+
+def flat_columns(batch: pa.RecordBatch | pa.Table) -> dict[str, pa.Array]:
+    """The columns by name; those inside a struct by their path.
+
+    >>> table = pa.table({"user": [{"id": 7, "age": 31}], "hour": [5]})
+    >>> sorted(flat_columns(table))
+    ['hour', 'user.age', 'user.id']
+    """
+    found: dict[str, pa.Array] = {}
+
+    def add(name: str, column: pa.Array) -> None:
+        if pa.types.is_struct(column.type):
+            for field, inside in zip(column.type, column.flatten(), strict=True):
+                add(f"{name}.{field.name}", inside)
+        else:
+            found[name] = column
+
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        if isinstance(column, pa.ChunkedArray):
+            column = column.combine_chunks()
+        add(name, column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
+    return found
+
+
+def kind_of_type(name: str, column: pa.DataType) -> Kind | None:
+    """What a column of an Arrow type holds; None if its cells have to tell.
+
+    >>> kind_of_type("x", pa.int64()), kind_of_type("x", pa.string())
+    (<Kind.NUMBER: 'number'>, None)
+    """
+    types = pa.types
+    if types.is_null(column) or is_text(column):
+        return None
+    if types.is_dictionary(column):
+        return Kind.CATEGORY
+    if types.is_boolean(column):
+        return Kind.BOOLEAN
+    if types.is_duration(column) or types.is_decimal(column) or types.is_floating(column):
+        return Kind.NUMBER
+    if types.is_integer(column):
+        return Kind.NUMBER
+    if types.is_temporal(column):
+        return Kind.DATETIME
+    if is_vector(column):
+        return Kind.VECTOR
+    raise SourceError(
+        f"column {name!r} holds {column}, which cannot become features (to leave it out: --ignore)"
+    )
+
+
+def is_text(column: pa.DataType) -> bool:
+    """Whether a type holds text.
+
+    >>> is_text(pa.large_string()), is_text(pa.int8())
+    (True, False)
+    """
+    types = pa.types
+    tests = (types.is_string, types.is_large_string, types.is_string_view)
+    return any(test(column) for test in (*tests, types.is_binary, types.is_large_binary))
+
+
+def is_vector(column: pa.DataType) -> bool:
+    """Whether a type holds lists of numbers.
+
+    >>> is_vector(pa.list_(pa.float32())), is_vector(pa.list_(pa.string()))
+    (True, False)
+    """
+    types = pa.types
+    tests = (types.is_list, types.is_large_list, types.is_fixed_size_list)
+    return any(test(column) for test in tests) and is_castable(column.value_type)
+
+
+def plain(column: pa.Array) -> pa.Array:
+    """A column in types that compute and turn into Python values without loss or surprise."""
+    types = pa.types
+    if types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if is_text(column.type) and not types.is_string(column.type):
+        return column.cast(pa.string())
+    if types.is_timestamp(column.type):  # Python knows microseconds
+        return column.cast(pa.timestamp("us", column.type.tz), safe=False)
+    if types.is_time64(column.type):
+        return column.cast(pa.time64("us"), safe=False)
+    if types.is_duration(column.type):
+        return column.cast(pa.duration("us"), safe=False)
+    if types.is_decimal(column.type) or types.is_float16(column.type):
+        return column.cast(pa.float64())
+    return column
+
+
+def numbers(column: pa.Array, decimal: str = ".") -> list[float | BadExample]:
+    """Values without nulls as numbers; in the place of a bad one what is wrong with it.
+
+    >>> numbers(pa.array(["1.5", "2"]))
+    [1.5, 2.0]
+    """
+    if pa.types.is_string(column.type) or not is_castable(column.type):
+        texts = column
+        if decimal == "," and pa.types.is_string(column.type):
+            dotted = pc.any(pc.match_substring(column, ".")).as_py()
+            texts = column if dotted else pc.replace_substring(column, ",", ".")
+        try:
+            if decimal == "," and texts is column:
+                raise pa.ArrowInvalid
+            values = pc.cast(texts, pa.float64())
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            return [_number(value, decimal) for value in column.to_pylist()]
+    else:
+        values = pc.cast(column, pa.float64(), safe=False)
+    found: NDArray[np.float64] = values.to_numpy(zero_copy_only=False)
+    if np.all(np.abs(found) < LARGEST_INTEGER):  # false for NaN too
+        return found.tolist()  # type: ignore[no-any-return]
+    return [_number(value, decimal) for value in column.to_pylist()]
+
+
+def is_castable(column: pa.DataType) -> bool:
+    """Whether Arrow turns a type into numbers by itself.
+
+    >>> is_castable(pa.int8()), is_castable(pa.duration("s"))
+    (True, False)
+    """
+    types = pa.types
+    tests = (types.is_integer, types.is_floating, types.is_boolean)
+    return any(test(column) for test in tests)
+
+
+def _number(value: Any, decimal: str) -> float | BadExample:
+    try:
+        return number(value, decimal)
+    except BadExample as error:
+        return error
+
+
+def number_cells(name: str, seed: int, values: Sequence[float]) -> list[Cell | BadExample]:
+    """Numbers as cells, written and read as VW does; 0 is an empty one.
+
+    >>> [cell.text for cell in number_cells("x", 0, [0.5, 1.0, 0.0])]
+    ['x:0.5', 'x', '']
+    """
+    hashed = hash_name(name, seed)
+    texts, reads = show_numbers(np.array(values, np.float64))
+    cells: list[Cell | BadExample] = []
+    new = tuple.__new__  # a named tuple made without a call of Python
+    for value, text, read in zip(values, texts, reads, strict=True):
+        if read == 0.0:
+            cells.append(EMPTY)
+        elif -FLOAT32_MAX <= read <= FLOAT32_MAX:
+            written = name if value == 1.0 else f"{name}:{text}"
+            cells.append(new(Cell, (written, (new(Feature, (name, read, hashed)),))))
+        else:
+            message = f"the cell is {value}; values must be finite in 32 bits"
+            cells.append(BadExample(message, "value not finite"))
+    return cells
+
+
+def pairs_cell(made: Pairs, seed: int) -> Cell:
+    """Names and numbers as a cell.
+
+    >>> pairs_cell([("a", 1.0), ("b", 0.5), ("c", 0.0)], 0).text
+    'a b:0.5'
+    """
+    words: list[str] = []
+    features: list[Feature] = []
+    for name, value in made:
+        text, read = ("", 1.0) if value == 1.0 else show_number(value)
+        if not math.isfinite(read):
+            raise BadExample(f"the cell is {value}; values must be finite", "value not finite")
+        if read != 0.0:
+            words.append(f"{name}:{text}" if text else name)
+            features.append(Feature(name, read, hash_name(name, seed)))
+    return Cell(" ".join(words), tuple(features))
+
+
+def make_cells(
+    column: pa.Array, kind: Kind, name: str, seed: int, form: str | None, decimal: str
+) -> Made:
+    """A column as cells: each distinct value is looked at once.
+
+    >>> made = make_cells(pa.array(["red", "red", None]), Kind.CATEGORY, "c", 0, None, ".")
+    >>> [cell.text for cell in made.cells], made.rows
+    (['c=red'], [0, 0, -1])
+    """
+    rows, values = distinct(column)
+    cells: list[Cell | BadExample] = []
+    if kind is Kind.NUMBER:
+        read = numbers(values, decimal)
+        bad = {i: value for i, value in enumerate(read) if isinstance(value, BadExample)}
+        good = [0.0 if isinstance(value, BadExample) else value for value in read]
+        cells = number_cells(name, seed, good)
+        for i, error in bad.items():
+            cells[i] = error
+    else:
+        for value in values.to_pylist():
+            try:
+                cells.append(pairs_cell(pairs(kind, name, value, form), seed))
+            except BadExample as error:
+                cells.append(error)
+    return Made(cells, rows, -1 in rows, any(isinstance(cell, BadExample) for cell in cells))
+
+
+def distinct(column: pa.Array) -> tuple[list[int], pa.Array]:
+    """Which distinct value each row holds (-1: none), and the values.
+
+    >>> distinct(pa.array([3, 3, None, 5]))[0]
+    [0, 0, -1, 1]
+    """
+    if is_vector(column.type):
+        present = pc.is_valid(column)
+        numbered = np.where(present.to_numpy(zero_copy_only=False), 1, 0)
+        rows = np.where(numbered == 1, np.cumsum(numbered) - 1, -1)
+        return rows.tolist(), column.filter(present)
+    encoded = column.dictionary_encode()
+    return pc.fill_null(encoded.indices, -1).to_pylist(), encoded.dictionary
+
+
+def some(values: Iterable[Any], most: int) -> list[Any]:
+    """The first values that are not None.
+
+    >>> some([None, 1, 2, 3], most=2)
+    [1, 2]
+    """
+    found: list[Any] = []
+    for value in values:
+        if value is not None:
+            found.append(value)
+            if len(found) == most:
+                break
+    return found

@@ -1,0 +1,63 @@
+"""Several files as one stream, and files that hold examples as chacha writes them."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from chacha.errors import BadExample, SourceError
+from chacha.example import Example
+from chacha.sources.base import Bad, Source
+from chacha.sources.batch import Expected
+
+__all__ = ["Files", "expand"]
+
+
+def expand(pattern: str) -> list[str]:
+    """The files that a name or a pattern means, in order of their names.
+
+    >>> expand("clicks.vw")
+    ['clicks.vw']
+    >>> expand("no-such-*.vw")
+    Traceback (most recent call last):
+    chacha.errors.SourceError: no-such-*.vw: no file matches
+    """
+    if "://" in pattern or Path(pattern).exists() or not glob.has_magic(pattern):
+        return [pattern]
+    found = sorted(path for path in glob.glob(pattern, recursive=True) if not Path(path).is_dir())
+    if not found:
+        raise SourceError(f"{pattern}: no file matches")
+    return found
+
+
+class Files:
+    """Files of any formats, one after the other, as one stream.
+
+    What the first decides (groups, target, what columns hold) holds for all. A table that
+    lacks a column of the first is left out as one bad row.
+
+    >>> Files(["a.vw", "b.vw"], lambda path, expected: ...).name
+    'a.vw and 1 more'
+    """
+
+    endless = False
+
+    def __init__(self, paths: Sequence[str], open_one: Callable[[str, Expected], Source]) -> None:
+        self.paths = list(paths)
+        self.name = self.paths[0] + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
+        self.first: Source | None = None  # to ask what was understood
+        self._open = open_one
+
+    def __iter__(self) -> Iterator[Example | Bad]:
+        expected = Expected()
+        self.first = None
+        for path in self.paths:
+            source = self._open(path, expected)
+            self.first = self.first or source
+            try:
+                yield from source
+            except BadExample as error:
+                if error.reason != "column missing":
+                    raise
+                yield Bad(path, error.reason, f"the file is left out: {error}")
