@@ -24,8 +24,7 @@ import chacha
 from chacha import BadExample, ChaCha, Example, ReferencePool, SourceError, TableSpec, open_source
 from chacha.sources import Bad, Categories, CsvFile, DictReader, Kind, Missing
 from chacha.sources.batch import Batch
-from chacha.sources.bytestream import ByteReader, Raw
-from chacha.sources.csvfile import BLOCK
+from chacha.sources.bytestream import BLOCK, ByteReader, Raw
 from chacha.sources.table import TableReader
 from chacha.vwtext import FLOAT32_MAX, escape, read_number, show_exactly, show_number
 

@@ -95,11 +95,15 @@ def _pow10(exponent: int) -> np.float32:
     return _POWERS[exponent] if exponent >= 0 else _INVERSES[-exponent]
 
 
+_EXACT = 7  # so many digits are added up without rounding
+
+
 def _accumulate(whole: str, decimals: str) -> np.float32:
-    acc = np.float32(0)
-    for digit in whole:  # the order of VW's expression: (10·acc + '7') − '0'
+    digits = whole + decimals
+    acc = np.float32(int(digits[:_EXACT] or "0"))
+    for digit in whole[_EXACT:]:  # the order of VW's expression: (10·acc + '7') − '0'
         acc = acc * _TEN + np.float32(ord(digit)) - np.float32(48)
-    for digit in decimals:
+    for digit in decimals[max(0, _EXACT - len(whole)) :]:
         acc = acc * _TEN + np.float32(int(digit))
     return acc
 
@@ -121,7 +125,7 @@ def read_number(text: str) -> float | None:
         decimals = (decimals or "")[:35]
         if exponent and len(exponent) > 9:
             return math.nan
-        if not exponent and len(whole) + len(decimals) < 8:
+        if not exponent and len(whole) + len(decimals) <= _EXACT:
             # No rounding until the product, which a double holds exactly.
             product = int(whole + decimals or "0") * _INVERSE_DOUBLES[len(decimals)]
             return float(np.float32(-product if sign else product))
@@ -190,9 +194,11 @@ def show_all_exactly(values: NDArray[np.float64]) -> tuple[list[str], list[float
         exact = values.astype(np.float32)
     texts: list[str] = exact.astype(np.str_).tolist()
     odd = [i for i, text in enumerate(texts) if "e" in text or "n" in text]
-    plain = ["0" if "e" in text or "n" in text else text for text in texts] if odd else texts
-    for i in np.nonzero(read_numbers(plain) != exact)[0].tolist():
-        texts[i] += "e+0"
+    plain = ["0.0" if "e" in text or "n" in text else text for text in texts] if odd else texts
+    missed = (read_numbers(plain) != exact).tolist()
+    for i, text in enumerate(texts):
+        if missed[i] or len(text) > _EXACT + 1 + text.startswith("-"):
+            texts[i] = f"{text}e+0"
     for i in odd:
         texts[i] = show_exactly(values[i])[0]
     return texts, exact.tolist()
@@ -221,13 +227,26 @@ def show_exactly(value: float) -> tuple[str, float]:
     >>> show_exactly(0.1), show_exactly(-0.7860628962516785)
     (('0.1', 0.10000000149011612), ('-0.7860629e+0', -0.7860628962516785))
     """
-    with np.errstate(all="ignore"):
-        number = np.float32(value)
+    if not -FLOAT32_MAX <= value <= FLOAT32_MAX:
+        with np.errstate(all="ignore"):
+            exact = float(np.float32(value))
+        if not math.isfinite(exact):
+            return repr(float(value)), exact
+    number = np.float32(value)
     exact = float(number)
-    if not math.isfinite(exact):
-        return repr(float(value)), exact
-    text = np.format_float_positional(number, unique=True, trim="0")
-    return (text if read_number(text) == exact else text + "e+0"), exact
+    text = str(number)
+    if "e" in text:
+        text = np.format_float_positional(number, unique=True, trim="0")
+    return (text if _is_read_exactly(text, exact) else text + "e+0"), exact
+
+
+def _is_read_exactly(text: str, exact: float) -> bool:
+    """Whether VW's own arithmetic reads `text` as this float32; not tried for long texts."""
+    digits = text.replace(".", "").replace("-", "")
+    if len(digits) > _EXACT:
+        return False
+    product = int(digits) * _INVERSE_DOUBLES[len(text) - 1 - text.index(".")]
+    return abs(exact) == float(np.float32(product))
 
 
 _UNSAFE = re.compile(r"[\s:|%\x00]")

@@ -13,14 +13,13 @@ from chacha.errors import BadExample, SourceError
 from chacha.example import Example
 from chacha.sources.base import Bad
 from chacha.sources.batch import Batch, Expected
-from chacha.sources.bytestream import ByteReader, line_blocks, open_bytes
+from chacha.sources.bytestream import BLOCK, ByteReader, line_blocks, open_bytes
 from chacha.sources.dicts import DictReader
 from chacha.sources.spec import Kind, TableSpec, listed
 from chacha.sources.table import TableReader
 
 __all__ = ["ArffFile"]
 
-BLOCK = 1 << 18
 _QUOTED = r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)\""""
 _ATTRIBUTE = re.compile(rf"@attribute\s+(?:{_QUOTED}|([^\s{{]+))\s*(.*)", re.IGNORECASE)
 _BARE = r"((?![\s'\"])[^,]*?|)"

@@ -18,6 +18,7 @@ from chacha.sources.base import Bad
 from chacha.sources.urls import is_url, open_url
 
 __all__ = [
+    "BLOCK",
     "COMPRESSION",
     "LONGEST",
     "ByteReader",
@@ -29,6 +30,7 @@ __all__ = [
 ]
 
 READ = 1 << 16  # what a cut-off file may cost at most
+BLOCK = 1 << 19  # what is turned into columns at once
 LONGEST = 1 << 26  # bytes of one line or row
 MOST_EXPANSION = 500  # a compressed file may become so many times longer
 LEAST_BOMB = 1 << 26  # bytes that are never too many
@@ -97,9 +99,10 @@ class Raw(io.RawIOBase):
     @property
     def grew(self) -> bool:
         """Whether the file is longer now than it was when it was opened."""
-        if self._size is None or self._file.closed:
+        try:
+            return self._size is not None and Path(self._name).stat().st_size > self._size
+        except OSError:  # it is gone
             return False
-        return os.fstat(self._file.fileno()).st_size > self._size
 
     def close(self) -> None:
         """Close the file, but not standard input."""
@@ -181,8 +184,6 @@ def _blocks(raw: Raw) -> Iterator[bytes]:
                     f"({raw.consumed} bytes gave {total}); if that is meant, decompress it first"
                 )
             yield block
-        if raw.grew:
-            yield b""  # tells the reader
 
 
 class ByteReader:
@@ -197,10 +198,9 @@ class ByteReader:
     def __init__(self, raw: Raw, name: str) -> None:
         self._blocks = ahead(_blocks(raw), most=16)
         self._head = b""
-        self._patient = raw.patient
+        self._raw = raw
         self.name = name
         self.failed: SourceError | None = None  # why nothing more could be read
-        self.grew = False  # the file goes on, but not for us
         self.unfinished = False  # it ended in the middle of a line that was being written
 
     def peek_line(self) -> bytes:
@@ -225,7 +225,7 @@ class ByteReader:
     def read(self, least: int = 0) -> bytes:
         """The next bytes; empty at the end. A file gives `least` of them, a pipe what it has."""
         block, self._head = self._head or self._next(), b""
-        if not block or not self._patient or len(block) >= least:
+        if not block or not self._raw.patient or len(block) >= least:
             return block
         parts, length = [block], len(block)
         while length < least and (block := self._next()):
@@ -249,9 +249,15 @@ class ByteReader:
                 text = "the compressed file ends in the middle; it was cut off (truncated)"
             self.failed = SourceError(f"{self.name}: cannot be read: {text}")
             return b""
-        if block == b"":
-            self.grew = True
         return block or b""
+
+    def is_whole(self, rest: bytes) -> bool:
+        """At the end: whether the last line, if it has no end, is a line.
+
+        It is none if a failure cut it off, or if the file went on growing.
+        """
+        self.unfinished = bool(rest) and self._raw.grew
+        return self.failed is None and not self.unfinished
 
     def end(self, after: str) -> Iterator[Bad]:
         """What is to be told at the end: a failure, or a last line that was not whole."""
@@ -305,8 +311,7 @@ def line_blocks(reader: ByteReader, least: int = 0) -> Iterator[list[bytes]]:
             reader.failed = SourceError(f"{reader.name}: a line is longer than {LONGEST} bytes")
             return
     rest = b"".join(parts)
-    reader.unfinished = reader.grew and bool(rest)
-    if rest and not reader.unfinished and reader.failed is None:  # what a failure cut is no line
+    if rest and reader.is_whole(rest):
         yield [rest]
 
 

@@ -17,7 +17,7 @@ from chacha.errors import SourceError
 from chacha.example import Example
 from chacha.sources.base import Bad
 from chacha.sources.batch import Batch, Expected
-from chacha.sources.bytestream import LONGEST, ByteReader, open_bytes
+from chacha.sources.bytestream import BLOCK, LONGEST, ByteReader, open_bytes
 from chacha.sources.cells import is_number
 from chacha.sources.dicts import DictReader
 from chacha.sources.spec import TableSpec
@@ -25,7 +25,6 @@ from chacha.sources.table import TableReader
 
 __all__ = ["CsvFile"]
 
-BLOCK = 1 << 18
 DELIMITERS = ",;\t|"
 _NUMBER = rb'(?:^|[;\t|"\n ])[+-]?\d+%b\d+(?:[eE][+-]?\d+)?(?=[;\t|"\r\n ]|$)'
 _DOT, _COMMA = (re.compile(_NUMBER % mark) for mark in (rb"\.", b","))
@@ -231,10 +230,9 @@ class Recoded:
         """Let `data` be what comes next."""
         self._head = data + self._head
 
-    def left_over(self, rest: bytes) -> bool:
-        """At the end: whether `rest` is to be left out."""
-        self._file.unfinished = self._file.grew and bool(rest)
-        return self._file.grew or self._file.failed is not None
+    def is_whole(self, rest: bytes) -> bool:
+        """As :meth:`ByteReader.is_whole`."""
+        return self._file.is_whole(rest)
 
 
 class OpenQuote(Exception):
@@ -269,7 +267,7 @@ def blocks(file: Recoded, delimiter: str = ",", quote: str = '"') -> Iterator[by
             raise OpenQuote(f"a row of more than {LONGEST} bytes")
         else:
             least *= 2  # so that a very long row is not looked through over and over
-    if not held or file.left_over(held):
+    if not held or not file.is_whole(held):
         return
     end, is_open = row_end(held, cell, quote.encode())
     if is_open:

@@ -15,7 +15,7 @@ from chacha.vwtext import escape, murmur
 
 __all__ = ["DictReader", "EmptyCell", "Grouping", "feature", "flatten", "is_grouped"]
 
-Groups = dict[str, Pairs]
+SIMPLE = frozenset({float, int, str, bool, type(None)})  # types that need no second look
 
 
 class EmptyCell(BadExample):
@@ -34,6 +34,8 @@ def feature(name: str, value: Any) -> Pairs:
     """
     if not name:
         raise BadExample("a feature has no name; every feature needs one")
+    if type(value) is float and math.isfinite(value):
+        return [(escape(name), value)]
     if value is None:
         return []
     if isinstance(value, str):
@@ -63,7 +65,7 @@ def is_grouped(x: Mapping[Any, Any]) -> bool:
     >>> is_grouped({"user": {"age": 3}}), is_grouped({"age": 3})
     (True, False)
     """
-    return any(isinstance(value, Mapping) for value in x.values())
+    return any(type(v) not in SIMPLE and isinstance(v, Mapping) for v in x.values())
 
 
 def flatten(x: Mapping[Any, Any], above: str = "") -> Iterator[tuple[str, Any]]:
@@ -134,34 +136,36 @@ class DictReader:
 
     def example(self, x: Mapping[Any, Any], place: str = "") -> Example:
         """The example of a dict, flat or of groups. A pure read."""
-        if is_grouped(x) and not self.spec.groups:
-            return make_example(self._named(x), place=place)
-        flat = dict(flatten(x))
-        grouping = self.grouping or Grouping(flat, self.spec)
-        groups: Groups = {}
-        for name in sorted(flat):
-            features = groups.setdefault(grouping.group_of(name), [])
-            features += self.features(name, name, flat[name])
-        return make_example(dict(sorted(groups.items())), place=place)
-
-    def _named(self, x: Mapping[Any, Any]) -> Groups:
-        """The features of a dict of dicts: groups by name, loose ones in the nameless group."""
-        groups: Groups = {}
-        loose = {str(name): value for name, value in x.items() if not isinstance(value, Mapping)}
-        if loose:
-            groups[DEFAULT_GROUP] = [
-                pair for name in sorted(loose) for pair in self.features(name, name, loose[name])
+        values = dict(flatten(x)) if is_grouped(x) else {str(n): v for n, v in x.items()}
+        groups = {
+            group: [
+                pair for path, name in entries for pair in self.features(path, name, values[path])
             ]
-        named = {str(name): value for name, value in x.items() if isinstance(value, Mapping)}
-        for group, values in sorted(named.items()):
-            entries = dict(flatten(values))
-            if entries:
-                groups[escape(group)] = [
-                    pair
-                    for name in sorted(entries)
-                    for pair in self.features(f"{group}.{name}", name, entries[name])
-                ]
-        return groups
+            for group, entries in self.layout(x, values).items()
+        }
+        return make_example(groups, place=place)
+
+    def layout(
+        self, x: Mapping[Any, Any], values: Iterable[str]
+    ) -> dict[str, list[tuple[str, str]]]:
+        """Group -> its entries, each with its path and its name in there, all in order.
+
+        The objects in a dict of dicts are groups by name, what stands beside them belongs to
+        the group without a name. Groups that were asked for go over that.
+        """
+        groups: dict[str, list[tuple[str, str]]] = {}
+        if is_grouped(x) and not self.spec.groups:
+            tops = {str(name) for name, value in x.items() if isinstance(value, Mapping)}
+            for path in sorted(values):
+                top = next((t for t in tops if path.startswith(f"{t}.")), None)
+                group = DEFAULT_GROUP if top is None else escape(top)
+                name = path if top is None else path[len(top) + 1 :]
+                groups.setdefault(group, []).append((path, name))
+        else:
+            grouping = self.grouping or Grouping(values, self.spec)
+            for path in sorted(values):
+                groups.setdefault(grouping.group_of(path), []).append((path, path))
+        return dict(sorted(groups.items()))
 
     def features(self, column: str, name: str, value: Any) -> Pairs:
         """The features of one value, by what is known of its column."""

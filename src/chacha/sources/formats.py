@@ -15,7 +15,8 @@ from chacha.sources.batch import Expected
 from chacha.sources.bytestream import COMPRESSION, ByteReader, open_bytes
 from chacha.sources.csvfile import CsvFile
 from chacha.sources.dicts import DictReader
-from chacha.sources.records import JsonLines, read_object
+from chacha.sources.jsontext import read_object
+from chacha.sources.records import JsonLines
 from chacha.sources.sparse import LibsvmFile, looks_like_libsvm
 from chacha.sources.spec import TableSpec
 from chacha.sources.vw import VWFile, VWJsonFile

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,16 +10,19 @@ from chacha.errors import BadExample, SourceError
 from chacha.example import Example, finite
 from chacha.sources.base import Bad
 from chacha.sources.batch import Expected
-from chacha.sources.bytestream import ByteReader
+from chacha.sources.bytestream import BLOCK, ByteReader
 from chacha.sources.cells import kind_of_value, number, word
 from chacha.sources.dicts import DictReader, EmptyCell, flatten
-from chacha.sources.spec import Kind, Missing, TableSpec, listed
-from chacha.sources.vw import LineFile
+from chacha.sources.jsontext import MALFORMED, read_object
+from chacha.sources.recordcolumns import Columns, make_columns
+from chacha.sources.spec import Categories, Kind, Missing, TableSpec, listed
+from chacha.sources.vw import LineFile, read_line
 from chacha.vwtext import escape
 
-__all__ = ["JsonLines", "RecordReader", "read_object"]
+__all__ = ["JsonLines", "RecordReader"]
 
 MOST_KINDS = 100_000  # fields that are remembered
+LEAST = 8  # records that are worth to be turned into columns
 
 
 class RecordReader:
@@ -67,14 +69,65 @@ class RecordReader:
             if tag is not None:
                 example = replace(example, tag=escape(word(tag)))
             example = example.with_label(label, None if weight is None else number(weight))
-        except BadExample as error:
+        except (BadExample, UnicodeEncodeError) as found:
             for path in new:
                 del self.reader.kinds[path]
+            error = _refusal(found)
             skip = isinstance(error, EmptyCell) and self.spec.missing is Missing.SKIP
             return Bad(place, error.reason, str(error), harmless=skip)
         self.reader.settle(x)
         self.target = self.expected.target = target
         return example
+
+    def rows(self, records: Sequence[tuple[Mapping[str, Any], str]]) -> Iterator[Example | Bad]:
+        """As :meth:`row`, for many records with their places.
+
+        Those that look alike and hold nothing odd are turned into examples column by column.
+        """
+        at = 0
+        while at < len(records):
+            alike = self._alike(records, at)
+            cells = self._columns([record for record, _ in alike]) if len(alike) >= LEAST else None
+            if cells is None:
+                for record, place in alike:
+                    yield self.row(record, place)
+            else:
+                yield from cells.examples([place for _, place in alike])
+            at += len(alike)
+
+    def _alike(
+        self, records: Sequence[tuple[Mapping[str, Any], str]], at: int
+    ) -> Sequence[tuple[Mapping[str, Any], str]]:
+        """The records from `at` on that have the fields of the first of them, in its order."""
+        if self.target is None:
+            return records[at : at + 1]  # it tells the target and the groups
+        first = list(records[at][0])
+        end = at + 1
+        while end < len(records) and list(records[end][0]) == first:
+            end += 1
+        return records[at:end]
+
+    def _columns(self, records: Sequence[Mapping[str, Any]]) -> Columns | None:
+        """The records as columns of cells; None if one of them has to be looked at by itself."""
+        spec = self.spec
+        plain = not (spec.weight or spec.tag or spec.positive or spec.ignore)
+        if not plain or spec.categories is Categories.CODE or self.target is None:
+            return None
+        if self.target not in records[0]:
+            return None
+        nested = any(isinstance(value, Mapping) for value in records[0].values())
+        if nested:
+            flat = [dict(flatten(record)) for record in records]
+            paths = list(flat[0])
+            if any(list(record) != paths for record in flat):
+                return None
+            columns = {path: [record[path] for record in flat] for path in paths}
+        else:
+            columns = {path: [record[path] for record in records] for path in records[0]}
+        labels = columns.pop(self.target)
+        x = {name: value for name, value in records[0].items() if name != self.target}
+        layout = self.reader.layout(x, columns)
+        return make_columns(labels, columns, layout, self.reader)
 
     def _last(self, fields: Mapping[str, Any]) -> str:
         """The last field of the first record, if it can be a target."""
@@ -111,6 +164,13 @@ class RecordReader:
         return new
 
 
+def _refusal(error: BadExample | UnicodeEncodeError) -> BadExample:
+    if isinstance(error, BadExample):
+        return error
+    message = f"half a surrogate pair, {error.object[error.start]!a}; it stands for no letter"
+    return BadExample(message, MALFORMED)
+
+
 def _without(fields: Mapping[str, Any], spec: TableSpec, above: str = "") -> dict[str, Any]:
     """The fields that are not ignored."""
     return {
@@ -118,45 +178,6 @@ def _without(fields: Mapping[str, Any], spec: TableSpec, above: str = "") -> dic
         for name, value in fields.items()
         if not spec.is_ignored(f"{above}{name}")
     }
-
-
-def _unique(entries: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The object of these entries; JSON lets a key stand twice, we do not."""
-    found = dict(entries)
-    if len(found) < len(entries):
-        names = [name for name, _ in entries]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise BadExample(f"the key {twice!r} stands twice in one object", "malformed JSON")
-    return found
-
-
-def read_object(text: str) -> dict[str, Any]:
-    """One line of JSON that holds one object.
-
-    >>> read_object('{"a": 1}')
-    {'a': 1}
-    >>> read_object('{"a": 1')
-    Traceback (most recent call last):
-    chacha.errors.BadExample: the line ends in the middle of its JSON: it was cut off
-    """
-    try:
-        found = json.loads(text, object_pairs_hook=_unique)
-    except json.JSONDecodeError as error:
-        if error.pos >= len(text.rstrip()) or "Unterminated" in error.msg:
-            message = "the line ends in the middle of its JSON: it was cut off"
-        else:
-            message = f"the line is not JSON: {error.msg} (character {error.pos + 1})"
-        raise BadExample(message, "malformed JSON") from error
-    except RecursionError as error:
-        raise BadExample("the JSON is nested too deeply", "malformed JSON") from error
-    except ValueError as error:  # whole numbers of thousands of digits
-        raise BadExample(f"the line cannot be read: {error}", "malformed JSON") from error
-    if not isinstance(found, dict):
-        message = f"the line is no JSON object but {text.strip()[:40]!r}"
-        if isinstance(found, list) or text.strip() == "[":
-            message += "; write one object a line (jq -c '.[]' FILE)"
-        raise BadExample(message, "malformed JSON")
-    return found
 
 
 class JsonLines(LineFile):
@@ -167,6 +188,7 @@ class JsonLines(LineFile):
     """
 
     understood = "JSON lines"
+    block = BLOCK
 
     def __init__(
         self,
@@ -183,3 +205,16 @@ class JsonLines(LineFile):
     def row(self, text: str, place: str) -> Example | Bad:
         """The example of one line."""
         return self.records.row(read_object(text), place)
+
+    def rows(self, lines: Sequence[tuple[bytes, str]]) -> Iterator[Example | Bad]:
+        """The examples of some lines."""
+        found: list[tuple[Mapping[str, Any], str]] = []
+        for line, place in lines:
+            read = read_line(line, place, lambda text, _: read_object(text))
+            if isinstance(read, Bad):
+                yield from self.records.rows(found)
+                found = []
+                yield read
+            else:
+                found.append((read, place))
+        yield from self.records.rows(found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import count
 from typing import Any
 
 from chacha.errors import BadExample
@@ -14,6 +15,8 @@ from chacha.sources.spec import TableSpec
 from chacha.sources.vw import vw_row
 
 __all__ = ["Row", "Rows"]
+
+TOGETHER = 1024  # records that are looked at together
 
 Row = tuple[Mapping[Any, Any], Any] | Mapping[Any, Any] | str | Example
 
@@ -41,10 +44,15 @@ class Rows:
         self.endless = iter(rows) is rows  # an iterator may be; a list is not
         self._rows = rows
         self._reader = DictReader() if reader is None else reader
-        self._table = table
+        self._table = table or TableSpec()
+        self._target = self._table.target
 
     def __iter__(self) -> Iterator[Example | Bad]:
         records: RecordReader | None = None
+        lie_there = isinstance(self._rows, (list, tuple))
+        if lie_there and self._target and all(isinstance(row, dict) for row in self._rows):
+            yield from self._all_records(self._rows)
+            return
         for number, row in enumerate(self._rows, start=1):
             place = f"{self.name}: row {number}"
             if isinstance(row, Example):
@@ -52,12 +60,19 @@ class Rows:
                 yield no_label if row.label is None else row
             elif isinstance(row, str):
                 yield vw_row(row.encode(errors="surrogatepass"), place)
-            elif isinstance(row, Mapping) and self._table and self._table.target:
-                if records is None:
-                    records = RecordReader(self._table, self.name, self._reader)
+            elif isinstance(row, Mapping) and self._target:
+                records = records or RecordReader(self._table, self.name, self._reader)
                 yield records.row(row, place)
             else:
                 yield self._pair(row, place)
+
+    def _all_records(self, rows: Any) -> Iterator[Example | Bad]:
+        """Records that all lie there, so that some may be looked at together."""
+        records = RecordReader(self._table, self.name, self._reader)
+        for start in range(0, len(rows), TOGETHER):
+            some = rows[start : start + TOGETHER]
+            places = (f"{self.name}: row {i}" for i in count(start + 1))
+            yield from records.rows(list(zip(some, places, strict=False)))
 
     def _pair(self, row: Any, place: str) -> Example | Bad:
         try:

@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from operator import lt
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from chacha.errors import BadExample, SourceError
 from chacha.example import Example, Feature, finite
 from chacha.sources.base import Bad
-from chacha.sources.bytestream import ByteReader, line_blocks, open_bytes
+from chacha.sources.bytestream import BLOCK, ByteReader, line_blocks, open_bytes
 from chacha.sources.dicts import DictReader
 from chacha.sources.spec import GroupBy, TableSpec, parts
-from chacha.vwtext import FLOAT32_MAX, hash_name, read_numbers, show_number, show_numbers
+from chacha.vwtext import (
+    FLOAT32_MAX,
+    escape,
+    hash_name,
+    read_numbers,
+    show_all_exactly,
+    show_number,
+    show_numbers,
+)
 
 __all__ = ["LibsvmFile", "SparseRows", "looks_like_libsvm"]
 
 DECIDING = 100  # rows that decide how many columns there are
 ROWS = 1024
-_PLAIN = re.compile(r"\s*[^\s:|#]+(?:\s+\d+:-?\d+\.?\d*)*\s*")
+MOST_KNOWN = 1 << 16
 _DECIMAL = re.compile(r"-?\d+\.?\d*")
 _LIBSVM = re.compile(r"[+-]?[\d.]+(?:[eE][+-]?\d+)?(?:\s+(?:qid|\d+):\S+)+\s*(?:#.*)?")
 
@@ -37,64 +45,63 @@ def looks_like_libsvm(line: str) -> bool:
     return _LIBSVM.fullmatch(line.strip()) is not None
 
 
-class Line(NamedTuple):
-    """A line of a LIBSVM file: its label, its indices, and its values as text."""
+class Entry(NamedTuple):
+    """One index:value of a row: its group by number, and what it becomes; nothing if it is 0."""
 
-    place: str
-    label: float
-    indices: list[int]
-    values: list[str]
+    at: int
+    group: int
+    word: str
+    feature: Feature | None
 
 
-def read_line(text: str, place: str) -> Line:
-    """One line: `label [qid:N] index:value ... [# comment]`.
+def split_line(text: str) -> tuple[float, list[str]]:
+    """The label of a line and its words `index:value`, without `qid` and comment.
 
-    >>> read_line("-1 3:0.50 7:1e-3 # a comment", "a.svm:1").values
-    ['0.50', '0.001']
-    >>> read_line("1 7:1 3:1", "a.svm:1")
-    Traceback (most recent call last):
-    chacha.errors.BadExample: index 3 stands after 7; indices must ascend
+    >>> split_line("-1 qid:7 3:0.50 # a comment")
+    (-1.0, ['3:0.50'])
     """
-    if _PLAIN.fullmatch(text):
-        words = text.replace(":", " ").split()
-        indices, values = [int(word) for word in words[1::2]], words[2::2]
-        label = words[0]
-    else:
-        label, *tokens = text.partition("#")[0].split() or [""]
-        indices, values = [], []
-        for token in tokens:
-            index, colon, value = token.partition(":")
-            if index == "qid" and colon:
-                continue
-            if not index.isdecimal() or not value:
-                raise BadExample(f"{token!r:.40} is not index:value", "malformed")
-            indices.append(int(index))
-            values.append(_value(token, value))
+    label, *words = text.partition("#")[0].split() or [""]
+    if words and words[0].startswith("qid:"):
+        del words[0]
     try:
-        number = finite(float(label), "label")
+        return finite(float(label), "label"), words
     except ValueError as error:
         raise BadExample(f"the label is {label!r:.40}; it must be a number", "malformed") from error
-    if not all(map(lt, indices, indices[1:])):
-        for before, after in pairwise(indices):
-            if after == before:
-                raise BadExample(f"index {after} stands twice", "index repeated")
-            if after < before:
-                message = f"index {after} stands after {before}; indices must ascend"
-                raise BadExample(message, "index out of order")
-    return Line(place, number, indices, values)
 
 
-def _value(token: str, value: str) -> str:
-    """A value as VW reads it: plain ones as they stand, others written anew."""
+def check_order(entries: Sequence[Entry]) -> None:
+    """Refuse indices that repeat or do not ascend."""
+    indices = [entry.at for entry in entries]
+    if all(map(lt, indices, indices[1:])):
+        return
+    for before, after in pairwise(indices):
+        if after == before:
+            raise BadExample(f"index {after} stands twice", "index repeated")
+        if after < before:
+            message = f"index {after} stands after {before}; indices must ascend"
+            raise BadExample(message, "index out of order")
+
+
+def index_and_value(word: str) -> tuple[int, str]:
+    """The index, and the value as VW reads it: plain ones as they stand, others written anew.
+
+    >>> index_and_value("3:0.50"), index_and_value("3:5e-1")
+    ((3, '0.50'), (3, '0.5'))
+    """
+    index, _, value = word.partition(":")
+    if not index.isdecimal() or not index.isascii() or not value:
+        raise BadExample(f"{word!r:.40} is not index:value", "malformed")
+    if len(index) > 18:
+        raise BadExample(f"{word!r:.40} has an index beyond 10^18", "malformed")
     if _DECIMAL.fullmatch(value):
-        return value
+        return int(index), value
     try:
         text, read = show_number(float(value))
     except ValueError as error:
-        raise BadExample(f"{token!r:.40} has no number after ':'", "malformed") from error
+        raise BadExample(f"{word!r:.40} has no number after ':'", "malformed") from error
     if not -FLOAT32_MAX <= read <= FLOAT32_MAX:
-        raise BadExample(f"{token!r:.40} has no finite value", "value not finite")
-    return text
+        raise BadExample(f"{word!r:.40} has no finite value", "value not finite")
+    return int(index), text
 
 
 class LibsvmFile:
@@ -122,18 +129,20 @@ class LibsvmFile:
         self.spec = spec or TableSpec()
         self._file = file
         self._check = (reader or DictReader()).check
-        self._ranges: Ranges | None = None
+        self._groups: Ranges | None = None
+        self._known: dict[str, Entry | BadExample] = {}  # words that were seen
 
     def __iter__(self) -> Iterator[Example | Bad]:
         file, self._file = self._file or open_bytes(self.name), None
-        self._ranges = None
+        self._groups = None
+        self._known.clear()
         number = 0
-        held: list[Line | Bad] = []
+        held: list[tuple[float, list[str], str] | Bad] = []
         with file:
-            for lines in line_blocks(file):
+            for lines in line_blocks(file, BLOCK):
                 held += [self._line(line, number + i) for i, line in enumerate(lines, start=1)]
                 number += len(lines)
-                if self._ranges is None and len(held) < DECIDING:
+                if self._groups is None and len(held) < DECIDING:
                     continue
                 yield from self._examples(held)
                 held = []
@@ -142,92 +151,144 @@ class LibsvmFile:
         if not number:
             raise SourceError(f"{self.name}: is empty; there is nothing to learn from")
 
-    def _line(self, line: bytes, number: int) -> Line | Bad:
+    def _line(self, line: bytes, number: int) -> tuple[float, list[str], str] | Bad:
         place = f"{self.name}:{number}"
         try:
             text = line.decode().strip("\ufeff \r\n")
             if not text or text.startswith("#"):
                 return Bad(place, "empty line", "the line is empty", harmless=True)
-            read = read_line(text, place)
-            self._check(read.label)
+            label, words = split_line(text)
+            self._check(label)
         except UnicodeDecodeError as error:
             return Bad(place, "not UTF-8", f"the line is not UTF-8 text ({error.reason})")
         except BadExample as error:
             return Bad(place, error.reason, str(error))
-        return read
+        return label, words, place
 
-    def _examples(self, rows: Sequence[Line | Bad]) -> Iterator[Example | Bad]:
-        if self._ranges is None:
-            indices = [i for row in rows[:DECIDING] if isinstance(row, Line) for i in row.indices]
-            first = 1 if min(indices, default=1) else 0  # some files count from 0
-            self._ranges = ranges(self.spec, first, max(indices, default=1) + 1 - first)
-        group_of, known = self._ranges
-        texts = [text for row in rows if isinstance(row, Line) for text in row.values]
-        reads: list[float] = read_numbers(texts).tolist()
-        at = 0
+    def _examples(
+        self, rows: Sequence[tuple[float, list[str], str] | Bad]
+    ) -> Iterator[Example | Bad]:
+        good = [row for row in rows if not isinstance(row, Bad)]
+        if self._groups is None:
+            self._groups = self._decide([word for _, words, _ in good[:DECIDING] for word in words])
+        groups, known = self._groups, self._known
+        if len(known) > MOST_KNOWN:
+            known.clear()
+        self._learn({word for _, words, _ in good for word in words}.difference(known))
+        labels = iter(zip(*show_all_exactly(np.array([row[0] for row in good])), strict=True))
         for row in rows:
             if isinstance(row, Bad):
                 yield row
                 continue
-            mine = slice(at, at + len(row.values))
-            at = mine.stop
-            names = [str(index) for index in row.indices]
-            groups = [group_of(index) for index in row.indices]
-            yield assemble(row.label, names, row.values, reads[mine], groups, row.place, known)
+            _, words, place = row
+            text, label = next(labels)
+            entries = [known[word] for word in words]
+            try:
+                for entry in entries:
+                    if isinstance(entry, BadExample):
+                        raise entry
+                good_ones = cast("list[Entry]", entries)
+                check_order(good_ones)
+            except BadExample as error:
+                yield Bad(place, error.reason, str(error))
+                continue
+            yield groups.example(good_ones, text, label, place)
+
+    def _decide(self, words: Sequence[str]) -> Ranges:
+        """The groups, by the largest index of the first rows."""
+        found = [word.partition(":")[0] for word in words]
+        few = [int(index) for index in found if index.isdecimal() and len(index) < 18]
+        first = 1 if min(few, default=1) else 0  # some files count from 0
+        return Ranges(self.spec, first, max(few, default=1) + 1 - first)
+
+    def _learn(self, new: set[str]) -> None:
+        """What words become that are new: each distinct one is looked at once."""
+        assert self._groups is not None
+        words: list[str] = []
+        read: list[tuple[int, str]] = []
+        for word in new:
+            try:
+                read.append(index_and_value(word))
+                words.append(word)
+            except BadExample as error:
+                self._known[word] = error
+        indices = np.array([index for index, _ in read], np.int64)
+        ids = self._groups.ids(indices)
+        hashes = (indices + self._groups.seeds()[ids]) & 0xFFFFFFFF  # a number stands for itself
+        values: list[float] = read_numbers([text for _, text in read]).tolist()
+        made = zip(words, read, ids.tolist(), hashes.tolist(), values, strict=True)
+        for word, (index, text), group, hashed, value in made:
+            self._known[word] = entry(index, group, str(index), text, value, hashed)
 
 
-class Ranges(NamedTuple):
-    """Which group an index belongs to, and the groups that are known from the start."""
+def entry(index: int, group: int, name: str, text: str, value: float, hashed: int) -> Entry:
+    """An entry; VW leaves zeros out, and 1 need not be written.
 
-    group_of: Callable[[int], str]
-    known: Sequence[str] = ()
-
-
-def ranges(spec: TableSpec, first: int, count: int, own_names: bool = False) -> Ranges:
-    """Groups for `count` indices from `first` on: ranges of equal size, or as the spec says.
-
-    >>> ranges(TableSpec(most_groups=2), first=1, count=4).group_of(3)
-    'b'
+    >>> entry(3, 0, "x3", "1.0", 1.0, 7).word
+    'x3'
     """
-    prefix = "x" if own_names else ""
-    if spec.groups or spec.group_by is not GroupBy.ORDER:
-        if own_names:  # the columns are known: names that match none of them are mistakes
-            spec.group_columns([f"x{i}" for i in range(count)])
-        return Ranges(lru_cache(1 << 16)(lambda index: spec.late_group(f"{prefix}{index}") or ""))
-    if own_names and count <= spec.most_groups:
-        return Ranges(lambda index: f"x{index}", [f"x{i}" for i in range(count)])
-    size, labels = parts(max(count, 1), spec.most_groups)
-    last = len(labels) - 1
-    return Ranges(lambda index: labels[min((index - first) // size, last)], labels)
+    if value == 0.0:
+        return Entry(index, group, "", None)
+    word = name if value == 1.0 else f"{name}:{text}"
+    return Entry(index, group, word, Feature(name, value, hashed))
 
 
-def assemble(
-    label: float,
-    names: Sequence[str],
-    texts: Sequence[str],
-    values: Sequence[float],
-    groups: Sequence[str],
-    place: str,
-    known: Sequence[str] = (),
-) -> Example:
-    """An example of features that come with their groups; `known` ones stand in every example.
+class Ranges:
+    """Which group an index belongs to: ranges of equal size, or as the spec says.
 
-    >>> assemble(1.0, ["3", "7"], ["0.5", "1"], [0.5, 1.0], ["a", "b"], "a.svm:1").line
-    '1.0 |a 3:0.5 |b 7'
+    The first `known` groups stand in every example.
+
+    >>> groups = Ranges(TableSpec(most_groups=2), first=1, count=4)
+    >>> groups.ids(np.array([1, 3, 9])).tolist(), groups.names
+    ([0, 1, 1], ['a', 'b'])
     """
-    made: dict[str, list[Feature]] = {group: [] for group in known}
-    words: dict[str, list[str]] = {group: [f"|{group}"] for group in known}
-    seed, before = 0, ""
-    for name, text, value, group in zip(names, texts, values, groups, strict=True):
-        if group != before:
-            seed, before = hash_name(group, 0), group
-            if group not in made:
-                made[group], words[group] = [], [f"|{group}"]
-        if value:
-            words[group].append(name if value == 1.0 else f"{name}:{text}")
-            made[group].append(Feature(name, value, hash_name(name, seed)))
-    body = " ".join(word for group in words.values() for word in group) or "|"
-    return Example(made, body, place=place).with_label(label)
+
+    def __init__(self, spec: TableSpec, first: int, count: int, prefix: str = "") -> None:
+        self._spec, self._first, self._prefix = spec, first, prefix
+        self.names: list[str] = []
+        self._size = 0  # 0: every index is asked about
+        if spec.groups or spec.group_by is not GroupBy.ORDER:
+            if prefix:  # the columns are known: a group that matches none of them is a mistake
+                spec.group_columns([f"{prefix}{i}" for i in range(count)])
+            self.names = [escape(group) for group in spec.groups]
+        elif prefix and count <= spec.most_groups:
+            self._size, self.names = 1, [f"{prefix}{i}" for i in range(count)]
+        else:
+            self._size, self.names = parts(max(count, 1), spec.most_groups)
+        self.known = len(self.names)
+
+    def ids(self, indices: NDArray[Any]) -> NDArray[np.intp]:
+        """The number of the group of each index."""
+        if self._size:
+            ranges: NDArray[np.intp] = ((indices - self._first) // self._size).astype(np.intp)
+            return np.minimum(ranges, self.known - 1)
+        number = {name: i for i, name in enumerate(self.names)}
+        found: list[int] = []
+        for index in indices.tolist():
+            name = self._spec.late_group(f"{self._prefix}{index}") or ""
+            found.append(number.setdefault(name, len(number)))
+        self.names = list(number)
+        return np.array(found, np.intp)
+
+    def seeds(self) -> NDArray[np.int64]:
+        """The hashes of the groups' names."""
+        return np.array([hash_name(name, 0) for name in self.names] or [0], np.int64)
+
+    def example(self, entries: list[Entry], text: str, label: float, place: str) -> Example:
+        """The example of some entries; `text` is the label as it is written."""
+        made: dict[int, tuple[list[str], list[Feature]]] = {}
+        for group in range(self.known):
+            made[group] = ([f"|{self.names[group]}"], [])
+        for _, group, word, feature in entries:
+            if feature is not None:
+                if group not in made:
+                    made[group] = ([f"|{self.names[group]}"], [])
+                words, features = made[group]
+                words.append(word)
+                features.append(feature)
+        body = " ".join(word for words, _ in made.values() for word in words) or "|"
+        groups = {self.names[group]: features for group, (_, features) in made.items()}
+        return Example(groups, body, label, head=f"{text} ", place=place)
 
 
 class SparseRows:
@@ -258,28 +319,49 @@ class SparseRows:
         self._matrix.sum_duplicates()
 
     def __iter__(self) -> Iterator[Example | Bad]:
-        group_of, known = ranges(self.spec, 0, self._matrix.shape[1], own_names=True)
+        groups = Ranges(self.spec, 0, self._matrix.shape[1], prefix="x")
         for start in range(0, self._matrix.shape[0], ROWS):
             part = self._matrix[start : start + ROWS]
-            texts, reads = show_numbers(part.data.astype(np.float64))
-            indices, ends = part.indices.tolist(), part.indptr.tolist()
-            for i in range(part.shape[0]):
-                mine = slice(ends[i], ends[i + 1])
-                place = f"{self.name}: row {start + i + 1}"
-                try:
-                    label = finite(self._labels[start + i], "label")
-                    self._check(label)
-                    names = [f"x{index}" for index in indices[mine]]
-                    _all_finite(names, reads[mine])
-                except BadExample as error:
-                    yield Bad(place, error.reason, str(error))
-                    continue
-                groups = [group_of(index) for index in indices[mine]]
-                yield assemble(label, names, texts[mine], reads[mine], groups, place, known)
+            entries = _entries(part, groups)
+            places = [f"{self.name}: row {start + i + 1}" for i in range(part.shape[0])]
+            labels = [self._label(start + i) for i in range(part.shape[0])]
+            known = [0.0 if isinstance(label, BadExample) else label for label in labels]
+            texts, reads = show_all_exactly(np.array(known, np.float64))
+            for i, (first, last) in enumerate(pairwise(part.indptr.tolist())):
+                mine = entries[first:last]
+                trouble = next((e for e in (labels[i], *mine) if isinstance(e, BadExample)), None)
+                if trouble is None:
+                    good = cast("list[Entry]", mine)
+                    yield groups.example(good, texts[i], reads[i], places[i])
+                else:
+                    yield Bad(places[i], trouble.reason, str(trouble))
+
+    def _label(self, row: int) -> float | BadExample:
+        try:
+            label = finite(self._labels[row], "label")
+            self._check(label)
+        except BadExample as error:
+            return error
+        return label
 
 
-def _all_finite(names: Sequence[str], values: Sequence[float]) -> None:
-    for name, value in zip(names, values, strict=True):
-        if not -FLOAT32_MAX <= value <= FLOAT32_MAX:
-            message = f"column {name!r}: the cell is {value}; values must be finite"
-            raise BadExample(message, "value not finite")
+def _entries(part: Any, groups: Ranges) -> list[Entry | BadExample]:
+    """The entries of some rows of a matrix, one after the other."""
+    columns, which = np.unique(part.indices, return_inverse=True)
+    ids = groups.ids(columns)
+    seeds: list[int] = groups.seeds()[ids].tolist()
+    names = [f"x{index}" for index in columns.tolist()]
+    hashes = [hash_name(name, seed) for name, seed in zip(names, seeds, strict=True)]
+    numbers: list[int] = ids.tolist()
+    values, value_of = np.unique(part.data.astype(np.float64), return_inverse=True)
+    texts, reads = show_numbers(values)
+    pairs, pair_of = np.unique(which * len(values) + value_of, return_inverse=True)
+    found: list[Entry | BadExample] = []  # each distinct pair of column and value once
+    for pair in pairs.tolist():
+        j, v = divmod(pair, len(values))
+        if -FLOAT32_MAX <= reads[v] <= FLOAT32_MAX:
+            found.append(entry(j, numbers[j], names[j], texts[v], reads[v], hashes[j]))
+        else:
+            message = f"column {names[j]!r}: the cell is {reads[v]}; values must be finite"
+            found.append(BadExample(message, "value not finite"))
+    return [found[i] for i in pair_of.tolist()]

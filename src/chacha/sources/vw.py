@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count
+from typing import TypeVar
 
 from chacha.errors import BadExample, SourceError
 from chacha.example import Example, parse_line
 from chacha.sources.base import Bad
-from chacha.sources.bytestream import ByteReader, byte_lines, open_bytes
+from chacha.sources.bytestream import ByteReader, line_blocks, open_bytes
 from chacha.sources.vwjson import vw_json_example
 from chacha.vwtext import read_number
 
-__all__ = ["LineFile", "VWFile", "VWJsonFile", "row_of_line", "vw_row"]
+__all__ = ["LineFile", "VWFile", "VWJsonFile", "read_line", "vw_row"]
+
+T = TypeVar("T")
 
 
-def row_of_line(line: bytes, place: str, row: Callable[[str, str], Example | Bad]) -> Example | Bad:
-    """What `row` makes of a line; an empty line is harmless, a bad one is told.
+def read_line(line: bytes, place: str, read: Callable[[str, str], T]) -> T | Bad:
+    """What `read` makes of a line and its place; an empty line is harmless, a bad one is told.
 
-    >>> print(row_of_line(b" ", "clicks.vw:7", parse_line))
+    >>> print(read_line(b" ", "clicks.vw:7", parse_line))
     clicks.vw:7: the line is empty
     """
     try:
@@ -27,7 +31,7 @@ def row_of_line(line: bytes, place: str, row: Callable[[str, str], Example | Bad
     if not text.strip():
         return Bad(place, "empty line", "the line is empty", harmless=True)
     try:
-        return row(text, place)
+        return read(text, place)
     except BadExample as error:
         return Bad(place, error.reason, str(error))
 
@@ -47,7 +51,7 @@ def vw_row(line: bytes, place: str) -> Example | Bad:
     >>> vw_row(b"1 |a x", "clicks.vw:7").place
     'clicks.vw:7'
     """
-    return row_of_line(line, place, lambda text, at: _labelled(parse_line(text, at)))
+    return read_line(line, place, lambda text, at: _labelled(parse_line(text, at)))
 
 
 class LineFile:
@@ -57,6 +61,7 @@ class LineFile:
     """
 
     understood = "lines"
+    block = 0  # bytes that are wanted at once; a pipe gives what it has
 
     def __init__(self, path: str, file: ByteReader | None = None) -> None:
         self.name = path
@@ -67,14 +72,21 @@ class LineFile:
         """The example of one line."""
         raise NotImplementedError
 
+    def rows(self, lines: Sequence[tuple[bytes, str]]) -> Iterator[Example | Bad]:
+        """The examples of some lines, with their places."""
+        for line, place in lines:
+            yield read_line(line, place, self.row)
+
     def __iter__(self) -> Iterator[Example | Bad]:
         file, self._file = self._file or open_bytes(self.name), None
         number = 0
         with file:
-            for number, line in enumerate(byte_lines(file), start=1):
-                if number == 1:
-                    line = line.removeprefix(b"\xef\xbb\xbf")
-                yield row_of_line(line, f"{self.name}:{number}", self.row)
+            for lines in line_blocks(file, self.block):
+                if number == 0:
+                    lines[0] = lines[0].removeprefix(b"\xef\xbb\xbf")
+                places = (f"{self.name}:{i}" for i in count(number + 1))
+                yield from self.rows(list(zip(lines, places, strict=False)))
+                number += len(lines)
             yield from file.end(f"after line {number}")
         if not number:
             raise SourceError(f"{self.name}: is empty; there is nothing to learn from")

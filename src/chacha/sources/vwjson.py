@@ -17,10 +17,8 @@ holds for VW's own way of hashing (`--hash strings`, no `--chain_hash`).
 
 from __future__ import annotations
 
-import json
 import math
 import re
-import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -28,18 +26,15 @@ from typing import Any, NamedTuple
 
 from chacha.errors import BadExample
 from chacha.example import DEFAULT_GROUP, Example, Feature, check_weight, finite
+from chacha.sources.cells import LARGEST_INTEGER
+from chacha.sources.jsontext import MALFORMED, TOO_DEEP, TOO_LONG, decoder, read_double, read_object
 from chacha.vwtext import hash_name, read_number, show_exactly
 
 __all__ = ["looks_like_vw_json", "vw_json_example"]
 
-MALFORMED = "malformed JSON"
 NOT_TEXT = "not in VW text"
 NOT_SIMPLE = "not a simple label"
-TOO_DEEP = "the JSON is nested too deep to be read"
-TOO_LONG = "integer beyond 2^53"
 
-_DOUBLE, _BITS = struct.Struct("<d"), struct.Struct("<Q")
-_EXACT = 1 << 53  # whole numbers up to here are exact in a double
 _MASK = 0xFFFFFFFF
 _TRIMMED = "".join(map(chr, range(0x21)))  # what VW's hash cuts from both ends of a name
 _UNSAFE = re.compile(r"[ \t\r\n:|\x00]")  # what ends a name in VW text
@@ -67,9 +62,7 @@ def vw_json_example(line: str, place: str = "") -> Example:
     >>> vw_json_example('{"_label": {"Label": 2, "Weight": 0.5}, "_tag": "t", "a": [3, 0, 4]}').line
     "2.0 0.5 't|a :3.0 :0 :4.0"
     """
-    members = _decode(line)
-    if not isinstance(members, dict):
-        raise BadExample(f"{members!r:.60} is not an object; an example is {{...}}", MALFORMED)
+    members = read_object(line, _DECODER)
     if "EventId" in members and isinstance(members.get("c"), dict):
         raise _not_simple("'EventId' and 'c' are of VW's dsjson")
     row = _Row()
@@ -84,76 +77,7 @@ def vw_json_example(line: str, place: str = "") -> Example:
     return row.example(place)
 
 
-def _decode(line: str) -> Any:
-    """The JSON value on the line, or an error that says what is wrong with it."""
-    try:
-        return _DECODER.decode(line)
-    except json.JSONDecodeError as error:
-        what = error.msg[:1].lower() + error.msg[1:]
-        if error.pos >= len(line.rstrip()) or what.startswith("unterminated"):
-            what += "; the line was cut off"
-        message = f"malformed JSON at character {error.pos + 1}: {what}"
-        raise BadExample(message, MALFORMED) from None
-    except RecursionError as error:
-        raise BadExample(TOO_DEEP, MALFORMED) from error
-    except BadExample:
-        raise
-    except ValueError as error:  # Python reads no whole numbers of thousands of digits
-        raise BadExample(f"a number is too long: {error}", TOO_LONG) from error
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object, if no key comes twice in it."""
-    members = dict(pairs)
-    if len(members) != len(pairs):
-        left = iter(members)  # the first of each, in order
-        twice = next(key for key, _ in pairs if key != next(left, None))
-        raise BadExample(f"the key {twice!r:.60} comes twice in one object", MALFORMED)
-    return members
-
-
-def _read_double(text: str) -> float:
-    """A number with a point or an exponent: what VW's JSON reader rounds to a float32.
-
-    It divides digits by a power of ten, which for long numbers is not the nearest double.
-
-    >>> _read_double("0.1"), _read_double("1.45315641164779663")
-    (0.1, 1.4531564116477964)
-    """
-    nearest = float(text)
-    if len(text) < 40 and 1e-37 < abs(nearest) < 1e38:
-        (bits,) = _BITS.unpack(_DOUBLE.pack(nearest))
-        if abs((bits & 0x1FFFFFFF) - 0x10000000) > 1000:  # not halfway between two float32
-            return nearest
-    mantissa, _, exponent = text.lower().partition("e")
-    whole, _, decimals = mantissa.lstrip("-").partition(".")
-    most = (1 << 63) if text[0] == "-" else (1 << 64) - 1
-    number, taken, used = int(whole[0]), 1, 0
-    while taken < len(whole) and number * 10 + int(whole[taken]) <= most:
-        number, taken = number * 10 + int(whole[taken]), taken + 1
-    value, digits = float(number), taken - 1
-    for digit in whole[taken:]:
-        value = value * 10.0 + int(digit)
-    if taken == len(whole):
-        while used < len(decimals) and number < _EXACT:
-            number, used = number * 10 + int(decimals[used]), used + 1
-            digits += number != 0
-        value = float(number)
-    for digit in decimals[used:]:
-        if digits < 17:
-            value, used = value * 10.0 + int(digit), used + 1
-            digits += value > 0.0
-    power = int(exponent or 0) - used
-    if power > 308:
-        return math.inf
-    if power < -308:
-        value, power = value / 1e308, max(power + 308, -308)
-    value = value * float(f"1e{power}") if power >= 0 else value / float(f"1e{-power}")
-    return -value if text[0] == "-" else value
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_float=_read_double)
-_shown = lru_cache(maxsize=1 << 12)(show_exactly)
+_DECODER = decoder(parse_float=read_double)
 
 
 def _not_simple(what: str) -> BadExample:
@@ -161,7 +85,7 @@ def _not_simple(what: str) -> BadExample:
 
 
 def _check_exact(value: float, what: str) -> None:
-    if isinstance(value, int) and not -_EXACT <= value <= _EXACT:
+    if isinstance(value, int) and not -LARGEST_INTEGER <= value <= LARGEST_INTEGER:
         rule = "whole numbers beyond 2^53 are not exact (give an identifier as a string)"
         raise BadExample(f"{what} is {value!r:.60}; {rule}", TOO_LONG)
 
@@ -209,12 +133,23 @@ def _word(name: str, seed: int) -> tuple[str, int]:
 
 def _number(value: float, key: str, group: _Group) -> tuple[str, float]:
     """A value as text, and the float32 that VW reads."""
-    _check_exact(value, f"feature {key!r} of group {group.name!r}")
-    text, read = _shown(value)
+    if not -LARGEST_INTEGER <= value <= LARGEST_INTEGER:
+        _check_exact(value, f"feature {key!r} of group {group.name!r}")
+    text, read = show_exactly(value)
     if not math.isfinite(read):
         what = f"feature {key!r} of group {group.name!r} is {value!r}"
         raise BadExample(f"{what}; values must be finite numbers", "value not finite")
     return text, read
+
+
+@lru_cache(maxsize=1 << 14, typed=True)
+def _entry(key: str, value: float, group: _Group) -> tuple[str, Feature] | None:
+    """A number by its key, as text and as a feature; None for 0, which VW leaves out."""
+    text, read = _number(value, key, group)
+    if not read:
+        return None
+    word, hashed = _word(key, group.seed)
+    return word if read == 1.0 else f"{word}:{text}", Feature(word, read, hashed)
 
 
 def _string(key: str, value: Any) -> str:
@@ -296,6 +231,7 @@ class _Row:
     def read(self, name: str, members: dict[str, Any]) -> None:
         """An object: the features of the group `name`, and groups inside."""
         group, found = _group(name), False
+        runs = self.runs.setdefault(group.first, [])
         for key, value in members.items():
             if key.startswith("_"):
                 found |= self._read_special(group, key, value)
@@ -309,19 +245,20 @@ class _Row:
             elif value is True:
                 self._add(group, key)
                 found = True
-            elif value is not None and value is not False:
-                text, read = _number(value, key, group)
-                if read:
-                    self._add(group, key, text, read)
-                    found = True
+            elif value is not None and value is not False and (e := _entry(key, value, group)):
+                if not runs or runs[-1].name != group.name:
+                    runs.append(_Run(group.name))
+                runs[-1].words.append(e[0])
+                runs[-1].features.append(e[1])
+                found = True
         if found:
             self.closed.setdefault(group.first)
 
-    def _add(self, group: _Group, name: str, text: str = "", value: float = 1.0) -> None:
+    def _add(self, group: _Group, name: str) -> None:
         word, hashed = _word(name, group.seed)
         run = self.run(group)
-        run.words.append(word if value == 1.0 else f"{word}:{text}")
-        run.features.append(Feature(word, value, hashed))
+        run.words.append(word)
+        run.features.append(Feature(word, 1.0, hashed))
 
     def _read_array(self, key: str, values: list[Any]) -> None:
         """An array: its numbers by position; the objects in it are of the same group."""
