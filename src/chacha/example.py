@@ -222,7 +222,7 @@ def make_example(
     """
     parts: list[str] = []
     made: dict[str, list[Feature]] = {}
-    for group, pairs in groups.items():
+    for group, pairs in (groups or {DEFAULT_GROUP: ()}).items():
         if not group:
             raise BadExample("a group has no name")
         seed = 0 if group == DEFAULT_GROUP else hash_name(group, 0)
@@ -246,9 +246,7 @@ def make_example(
                 features.append(Feature(name, read, hash_name(name, seed)))
         made[group] = features
         parts.append(" ".join(words))
-    example = Example(
-        made, " ".join(parts) or "|", weight=check_weight(weight), tag=tag, place=place
-    )
+    example = Example(made, " ".join(parts), weight=check_weight(weight), tag=tag, place=place)
     return example if label is None else example.with_label(label)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 
 from rich.console import Console
@@ -13,11 +15,20 @@ from chacha.summary import Step
 __all__ = ["Screen"]
 
 
+class Messages(Console):
+    """Standard error; if nobody reads it any more, the run goes on and is silent."""
+
+    def on_broken_pipe(self) -> None:
+        """The reader has left."""
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+
+
 class Screen:
     """Prints the table of a run; `quiet` prints nothing."""
 
     def __init__(self, model: ChaCha, spacing: Spacing, quiet: bool) -> None:
-        self.console = Console(stderr=True, quiet=quiet)
+        self.console = Messages(stderr=True, quiet=quiet)
         self.model = model
         self.table = ProgressTable(model, spacing)
         self._began = self._told = time.monotonic()

@@ -10,7 +10,7 @@ from chacha.errors import ConfigError
 from chacha.sources.base import Bad, OnBad, Skipped, Source, good_examples
 from chacha.sources.csvfile import CsvFile
 from chacha.sources.dicts import DictReader
-from chacha.sources.files import Files, expand
+from chacha.sources.files import Files, expand, renamed
 from chacha.sources.formats import Format, open_file
 from chacha.sources.memory import open_memory
 from chacha.sources.openmlset import find_dataset
@@ -114,5 +114,5 @@ def _named(word: str, table: TableSpec, reader: DictReader | None, form: Format 
         return open_synth(word.removeprefix("synth:"))
     if word.startswith("openml:"):
         path, spec = find_dataset(word.removeprefix("openml:"), table)
-        return open_file(path, spec, reader)
+        return renamed(open_file(path, spec, reader), word)
     return open_file(word, table, reader, form=form)

@@ -122,7 +122,7 @@ class ArffFile:
         reader: DictReader | None = None,
         expected: Expected | None = None,
     ) -> None:
-        self.name = path
+        self.name = self._path = path
         self.endless = path == "-"
         self.spec = spec or TableSpec()
         self.understood = "ARFF"
@@ -132,7 +132,7 @@ class ArffFile:
         self._expected = expected
 
     def __iter__(self) -> Iterator[Example | Bad]:
-        file, self._file = self._file or open_bytes(self.name), None
+        file, self._file = self._file or open_bytes(self._path), None
         attributes: list[Attribute] = []
         table: TableReader | None = None
         number = 0

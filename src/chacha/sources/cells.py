@@ -14,7 +14,15 @@ from chacha.errors import BadExample
 from chacha.sources.spec import Kind
 from chacha.vwtext import escape
 
-__all__ = ["LARGEST_INTEGER", "Pairs", "kind_of_texts", "kind_of_value", "number", "pairs"]
+__all__ = [
+    "BOOLEANS",
+    "LARGEST_INTEGER",
+    "Pairs",
+    "kind_of_texts",
+    "kind_of_value",
+    "number",
+    "pairs",
+]
 
 Pairs = list[tuple[str, float]]
 
@@ -28,7 +36,7 @@ _NUMBERS = {
 }
 _DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d.*)?|\d{4}-W\d\d(-\d)?")
 _WORD = re.compile(r"\w+")
-_BOOLEANS = {"true": 1.0, "false": 0.0}
+BOOLEANS = {"true": 1.0, "false": 0.0}
 PARTS = ("year", "month", "day", "weekday", "hour", "minute", "second")
 
 
@@ -56,7 +64,7 @@ def kind_of_texts(texts: Sequence[str], decimal: str | None = ".") -> Kind | Non
     half = len(texts) / 2
     if decimal is not None and sum(is_number(text, decimal) for text in texts) >= half:
         return Kind.NUMBER
-    if all(text.lower() in _BOOLEANS for text in texts):
+    if all(text.lower() in BOOLEANS for text in texts):
         return Kind.BOOLEAN
     if sum(_DATE.fullmatch(text) is not None for text in texts) >= half:
         return Kind.DATETIME
@@ -138,8 +146,8 @@ def word(value: Any) -> str:
 
 
 def _boolean(name: str, value: Any) -> Pairs:
-    if isinstance(value, str) and value.lower() in _BOOLEANS:
-        return [(name, _BOOLEANS[value.lower()])]
+    if isinstance(value, str) and value.lower() in BOOLEANS:
+        return [(name, BOOLEANS[value.lower()])]
     if isinstance(value, str) or value not in (0, 1):
         message = f"the cell is {_short(value)}, but the column holds true and false"
         raise BadExample(message, "not a boolean")

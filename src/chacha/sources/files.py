@@ -31,6 +31,17 @@ def expand(pattern: str) -> list[str]:
     return found
 
 
+def renamed(source: Source, name: str) -> Source:
+    """The source under the name that the user gave it.
+
+    >>> from chacha.sources.vw import VWFile
+    >>> renamed(VWFile("cache/7.vw"), "openml:7").name
+    'openml:7'
+    """
+    source.name = name  # type: ignore[misc]
+    return source
+
+
 class Files:
     """Files of any formats, one after the other, as one stream.
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chacha.errors import BadExample, SourceError
-from chacha.example import Example, Feature, finite
+from chacha.example import DEFAULT_GROUP, Example, Feature, finite
 from chacha.sources.base import Bad
 from chacha.sources.bytestream import BLOCK, ByteReader, line_blocks, open_bytes
 from chacha.sources.dicts import DictReader
@@ -288,6 +288,7 @@ class Ranges:
                 features.append(feature)
         body = " ".join(word for words, _ in made.values() for word in words) or "|"
         groups = {self.names[group]: features for group, (_, features) in made.items()}
+        groups = groups or {DEFAULT_GROUP: []}  # as VW reads a bare '|'
         return Example(groups, body, label, head=f"{text} ", place=place)
 
 

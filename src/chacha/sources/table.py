@@ -14,7 +14,7 @@ from chacha.example import DEFAULT_GROUP, Example, check_weight, finite
 from chacha.sources.assembly import Assembler
 from chacha.sources.base import Bad
 from chacha.sources.batch import Batch, Expected
-from chacha.sources.cells import kind_of_texts, word
+from chacha.sources.cells import BOOLEANS, kind_of_texts, word
 from chacha.sources.columns import (
     Cell,
     flat_columns,
@@ -207,6 +207,9 @@ class TableReader:
         read: list[float | BadExample]
         if positive is None:
             read = numbers(values, decimal)
+            if any(isinstance(value, BadExample) for value in read):
+                texts = [str(value).lower() for value in values.to_pylist()]
+                read = [BOOLEANS.get(t, r) for t, r in zip(texts, read, strict=True)]
         else:
             read = [1.0 if word(value) == positive else -1.0 for value in values.to_pylist()]
         for i, value in zip(present, read, strict=True):

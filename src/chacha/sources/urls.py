@@ -39,7 +39,7 @@ def open_url(url: str, streamed: bool = True) -> pa.NativeFile:
 
     >>> open_url("file:///no/such/file")
     Traceback (most recent call last):
-    chacha.errors.SourceError: file:///no/such/file: no such file
+    chacha.errors.SourceError: file:///no/such/file: no such file there, or it cannot be reached
     """
     try:
         if url.lower().startswith("http"):
@@ -48,7 +48,7 @@ def open_url(url: str, streamed: bool = True) -> pa.NativeFile:
             store, path = pafs.FileSystem.from_uri(url)
         return store.open_input_stream(path) if streamed else store.open_input_file(path)
     except FileNotFoundError as error:
-        raise SourceError(f"{url}: no such file") from error
+        raise SourceError(f"{url}: no such file there, or it cannot be reached") from error
     except MissingExtra:
         raise
     except Exception as error:  # every store has errors of its own
