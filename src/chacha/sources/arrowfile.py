@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import closing
 from typing import Any
 
 import pyarrow as pa
@@ -12,7 +11,7 @@ import pyarrow.parquet as pq
 
 from chacha.errors import SourceError
 from chacha.example import Example
-from chacha.sources.ahead import ahead
+from chacha.sources.ahead import Ahead
 from chacha.sources.base import Bad, Source
 from chacha.sources.batch import Batch, Expected
 from chacha.sources.bytestream import open_random, open_stream
@@ -67,7 +66,7 @@ class ArrowTable:
             expected=self._expected,
         )
         try:
-            with closing(self._read()) as batches:
+            with Ahead(small_batches(self._batches()), most=4) as batches:
                 for batch in batches:
                     yield from table.read(Batch(batch))
             yield from table.rest()
@@ -77,9 +76,6 @@ class ArrowTable:
             raise SourceError(
                 f"{self.name}: cannot be read after row {table.row}: {told}"
             ) from error
-
-    def _read(self) -> Any:
-        return ahead(small_batches(self._batches()), most=4)
 
 
 def small_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

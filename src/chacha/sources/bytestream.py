@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import lzma
 import os
+import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import IO, Any
 import pyarrow as pa
 
 from chacha.errors import SourceError
-from chacha.sources.ahead import ahead
+from chacha.sources.ahead import Ahead
 from chacha.sources.base import Bad
 from chacha.sources.urls import is_url, open_url
 
@@ -122,9 +123,9 @@ def _open(path: str) -> Raw:
     if is_url(path):
         return Raw(open_url(path), path)
     opened = _open_file(path)
+    about = os.fstat(opened.fileno())
     # A named pipe, or /dev/fd/63 of a shell, has no size.
-    size = os.fstat(opened.fileno()).st_size if Path(path).is_file() else None
-    return Raw(opened, path, size)
+    return Raw(opened, path, about.st_size if stat.S_ISREG(about.st_mode) else None)
 
 
 def open_random(path: str) -> Any:
@@ -136,20 +137,19 @@ def open_random(path: str) -> Any:
     """
     if is_url(path):
         return open_url(path, streamed=False)
-    if path == "-" or (
-        Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir()
-    ):
-        raise SourceError(f"{path}: this format is read from its end, so it needs a file")
-    _open_file(path).close()  # tells what is wrong in our words
-    return pa.OSFile(path)
+    if path != "-":
+        with _open_file(path) as file:  # tells what is wrong in our words
+            if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return pa.OSFile(path)
+    raise SourceError(f"{path}: this format is read from its end, so it needs a file")
 
 
 def _open_file(path: str) -> IO[bytes]:
-    file = Path(path)
-    if file.is_dir():
-        raise SourceError(f"{path}: is a directory; name its files, as in '{path}/*.csv'")
     try:
-        return file.open("rb", buffering=0)
+        return Path(path).open("rb", buffering=0)
+    except IsADirectoryError as error:
+        told = f"{path}: is a directory; name its files, as in '{path}/*.csv'"
+        raise SourceError(told) from error
     except FileNotFoundError as error:
         raise SourceError(f"{path}: no such file") from error
     except PermissionError as error:
@@ -196,7 +196,7 @@ class ByteReader:
     """
 
     def __init__(self, raw: Raw, name: str) -> None:
-        self._blocks = ahead(_blocks(raw), most=16)
+        self._blocks = Ahead(_blocks(raw), most=16)
         self._head = b""
         self._raw = raw
         self.name = name
@@ -225,10 +225,10 @@ class ByteReader:
     def read(self, least: int = 0) -> bytes:
         """The next bytes; empty at the end. A file gives `least` of them, a pipe what it has."""
         block, self._head = self._head or self._next(), b""
-        if not block or not self._raw.patient or len(block) >= least:
-            return block
         parts, length = [block], len(block)
-        while length < least and (block := self._next()):
+        while 0 < length < least and (self._raw.patient or self._blocks.waiting):
+            if not (block := self._next()):
+                break
             parts.append(block)
             length += len(block)
         return b"".join(parts)
@@ -272,7 +272,7 @@ class ByteReader:
 
     def close(self) -> None:
         """Stop reading."""
-        self._blocks.close()  # type: ignore[attr-defined]
+        self._blocks.close()
 
     def __enter__(self) -> ByteReader:
         return self

@@ -28,6 +28,7 @@ class Cell(NamedTuple):
 
 
 EMPTY = Cell("", ())
+FEW = 16  # rows that are looked at one by one
 
 
 class Made(NamedTuple):
@@ -221,10 +222,12 @@ def make_cells(
 ) -> Made:
     """A column as cells: each distinct value is looked at once.
 
-    >>> made = make_cells(pa.array(["red", "red", None]), Kind.CATEGORY, "c", 0, None, ".")
-    >>> [cell.text for cell in made.cells], made.rows
-    (['c=red'], [0, 0, -1])
+    >>> made = make_cells(pa.array(["red", None] * 20), Kind.CATEGORY, "c", 0, None, ".")
+    >>> [cell.text for cell in made.cells], made.rows[:2]
+    (['c=red'], [0, -1])
     """
+    if len(column) < FEW:
+        return _few_cells(column.to_pylist(), kind, name, seed, form, decimal)
     rows, values = distinct(column)
     cells: list[Cell | BadExample] = []
     if kind is Kind.NUMBER:
@@ -241,6 +244,39 @@ def make_cells(
             except BadExample as error:
                 cells.append(error)
     return Made(cells, rows, -1 in rows, any(isinstance(cell, BadExample) for cell in cells))
+
+
+def _few_cells(
+    values: list[Any], kind: Kind, name: str, seed: int, form: str | None, decimal: str
+) -> Made:
+    """As :func:`make_cells`, one by one: for few rows the calls of Arrow cost more."""
+    cells: list[Cell | BadExample] = []
+    rows: list[int] = []
+    for value in values:
+        rows.append(-1 if value is None else len(cells))
+        if value is None:
+            continue
+        try:
+            is_number = kind is Kind.NUMBER
+            made = [(name, number(value, decimal))] if is_number else pairs(kind, name, value, form)
+            cells.append(pairs_cell(made, seed))
+        except BadExample as error:
+            cells.append(error)
+    return Made(cells, rows, -1 in rows, any(isinstance(cell, BadExample) for cell in cells))
+
+
+def texts_or_nulls(column: pa.Array, nulls: Sequence[str]) -> pa.Array:
+    """Texts without white space around them, null where they mean an empty cell.
+
+    >>> texts_or_nulls(pa.array([" a ", "NA"]), ["", "NA"]).to_pylist()
+    ['a', None]
+    """
+    if len(column) < FEW:
+        texts = [None if text is None else text.strip() for text in column.to_pylist()]
+        return pa.array([None if text in nulls else text for text in texts], pa.string())
+    column = pc.utf8_trim_whitespace(column)
+    empty = pc.is_in(column, pa.array(nulls, pa.string()))
+    return pc.if_else(empty, pa.scalar(None, pa.string()), column)
 
 
 def distinct(column: pa.Array) -> tuple[list[int], pa.Array]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import glob
+import os
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 
 from chacha.errors import BadExample, SourceError
 from chacha.example import Example
@@ -23,9 +23,9 @@ def expand(pattern: str) -> list[str]:
     Traceback (most recent call last):
     chacha.errors.SourceError: no-such-*.vw: no file matches
     """
-    if "://" in pattern or Path(pattern).exists() or not glob.has_magic(pattern):
+    if "://" in pattern or os.path.exists(pattern) or not glob.has_magic(pattern):
         return [pattern]
-    found = sorted(path for path in glob.glob(pattern, recursive=True) if not Path(path).is_dir())
+    found = sorted(path for path in glob.glob(pattern, recursive=True) if not os.path.isdir(path))
     if not found:
         raise SourceError(f"{pattern}: no file matches")
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ from chacha.sources.columns import (
     pairs_cell,
     plain,
     some,
+    texts_or_nulls,
 )
 from chacha.sources.dicts import DictReader, Grouping
 from chacha.sources.spec import Categories, Kind, Missing, TableSpec, listed
@@ -55,10 +57,9 @@ class Held(NamedTuple):
 
     @property
     def good(self) -> pa.Array:
-        """Which rows have a label and no trouble yet."""
-        mask = np.ones(len(self.labels), bool)
-        mask[list(self.troubles)] = False
-        return pa.array(mask)
+        """The rows that have a label and no trouble yet."""
+        rows = range(len(self.labels))
+        return pa.array([i for i in rows if i not in self.troubles], pa.int64())
 
 
 class TableReader:
@@ -164,7 +165,6 @@ class TableReader:
         troubles: dict[int, Trouble] = {}
         columns: dict[str, pa.Array] = {}
         wanted = {*self.features, self.target, self.spec.weight, self.spec.tag}
-        nulls = pa.array(self.spec.nulls, pa.string())
         for name, found in flat_columns(batch.columns).items():
             if name not in wanted:
                 continue
@@ -172,9 +172,7 @@ class TableReader:
                 self._kind_by_type(name, found)
             column = plain(found)
             if name in self.text and is_text(column.type):
-                column = pc.utf8_trim_whitespace(column)
-                empty = pc.is_in(column, nulls)
-                column = pc.if_else(empty, pa.scalar(None, pa.string()), column)
+                column = texts_or_nulls(column, self.spec.nulls)
                 if batch.damaged:
                     for i in pc.indices_nonzero(pc.match_substring(column, "\ufffd")).to_pylist():
                         message = "the cell is not UTF-8 text (--encoding names another)"
@@ -234,12 +232,12 @@ class TableReader:
 
         The first `rows` with a label decide; where they are empty, the first cell that is not.
         """
-        for name in self.features:
-            if not parts or (name in self.reader.kinds and name in self.samples):
-                continue
-            usable = pa.chunked_array([part.columns[name].filter(part.good) for part in parts])
-            seen = some(usable.slice(0, rows).to_pylist(), rows) if rows else []
-            seen = seen or usable.drop_null().slice(0, 1).to_pylist()
+        unknown = [n for n in self.features if not (n in self.reader.kinds and n in self.samples)]
+        good = [(part, part.good) for part in parts] if unknown else []
+        for name in unknown:
+            cells = (v for part, at in good for v in part.columns[name].take(at).to_pylist())
+            seen = [value for value in islice(cells, rows) if value is not None]
+            seen = seen or some(cells, 1)
             if seen:
                 self.samples.setdefault(name, seen[:5])
                 decimal = parts[0].batch.decimal if name in self.text else None
