@@ -113,7 +113,9 @@ def is_vector(column: pa.DataType) -> bool:
     """
     types = pa.types
     tests = (types.is_list, types.is_large_list, types.is_fixed_size_list)
-    return any(test(column) for test in tests) and is_castable(column.value_type)
+    if not any(test(column) for test in tests):
+        return False
+    return is_castable(column.value_type) or types.is_null(column.value_type)
 
 
 def plain(column: pa.Array) -> pa.Array:
@@ -194,9 +196,12 @@ def number_cells(name: str, seed: int, values: Sequence[float]) -> list[Cell | B
             written = name if value == 1.0 else f"{name}:{text}"
             cells.append(new(Cell, (written, (new(Feature, (name, read, hashed)),))))
         else:
-            message = f"the cell is {value}; values must be finite in 32 bits"
-            cells.append(BadExample(message, "value not finite"))
+            cells.append(_too_far(value))
     return cells
+
+
+def _too_far(value: float) -> BadExample:
+    return BadExample(f"the cell is {value}; a float32 cannot hold it", "value not finite")
 
 
 def pairs_cell(made: Pairs, seed: int) -> Cell:
@@ -210,7 +215,7 @@ def pairs_cell(made: Pairs, seed: int) -> Cell:
     for name, value in made:
         text, read = ("", 1.0) if value == 1.0 else show_number(value)
         if not math.isfinite(read):
-            raise BadExample(f"the cell is {value}; values must be finite", "value not finite")
+            raise _too_far(value)
         if read != 0.0:
             words.append(f"{name}:{text}" if text else name)
             features.append(Feature(name, read, hash_name(name, seed)))

@@ -113,8 +113,6 @@ class RecordReader:
         plain = not (spec.weight or spec.tag or spec.positive or spec.ignore)
         if not plain or spec.categories is Categories.CODE or self.target is None:
             return None
-        if self.target not in records[0]:
-            return None
         nested = any(isinstance(value, Mapping) for value in records[0].values())
         if nested:
             flat = [dict(flatten(record)) for record in records]
@@ -124,6 +122,8 @@ class RecordReader:
             columns = {path: [record[path] for record in flat] for path in paths}
         else:
             columns = {path: [record[path] for record in records] for path in records[0]}
+        if self.target not in columns:
+            return None
         labels = columns.pop(self.target)
         x = {name: value for name, value in records[0].items() if name != self.target}
         layout = self.reader.layout(x, columns)

@@ -32,7 +32,7 @@ __all__ = ["LibsvmFile", "SparseRows", "looks_like_libsvm"]
 DECIDING = 100  # rows that decide how many columns there are
 ROWS = 1024
 MOST_KNOWN = 1 << 16
-_DECIMAL = re.compile(r"-?\d+\.?\d*")
+_DECIMAL = re.compile(r"-?\d{1,20}(\.\d{0,20})?", re.ASCII)
 _LIBSVM = re.compile(r"[+-]?[\d.]+(?:[eE][+-]?\d+)?(?:\s+(?:qid|\d+):\S+)+\s*(?:#.*)?")
 
 
@@ -82,11 +82,13 @@ def check_order(entries: Sequence[Entry]) -> None:
             raise BadExample(message, "index out of order")
 
 
-def index_and_value(word: str) -> tuple[int, str]:
-    """The index, and the value as VW reads it: plain ones as they stand, others written anew.
+def index_and_value(word: str) -> tuple[int, str, float | None]:
+    """The index, the value as text, and what VW reads there; None where that is plain to read.
+
+    Plain values stay as they stand, others are written anew.
 
     >>> index_and_value("3:0.50"), index_and_value("3:5e-1")
-    ((3, '0.50'), (3, '0.5'))
+    ((3, '0.50', None), (3, '0.5', 0.5))
     """
     index, _, value = word.partition(":")
     if not index.isdecimal() or not index.isascii() or not value:
@@ -94,14 +96,14 @@ def index_and_value(word: str) -> tuple[int, str]:
     if len(index) > 18:
         raise BadExample(f"{word!r:.40} has an index beyond 10^18", "malformed")
     if _DECIMAL.fullmatch(value):
-        return int(index), value
+        return int(index), value, None
     try:
         text, read = show_number(float(value))
     except ValueError as error:
         raise BadExample(f"{word!r:.40} has no number after ':'", "malformed") from error
     if not -FLOAT32_MAX <= read <= FLOAT32_MAX:
         raise BadExample(f"{word!r:.40} has no finite value", "value not finite")
-    return int(index), text
+    return int(index), text, read
 
 
 class LibsvmFile:
@@ -205,20 +207,22 @@ class LibsvmFile:
         """What words become that are new: each distinct one is looked at once."""
         assert self._groups is not None
         words: list[str] = []
-        read: list[tuple[int, str]] = []
+        read: list[tuple[int, str, float | None]] = []
         for word in new:
             try:
                 read.append(index_and_value(word))
                 words.append(word)
             except BadExample as error:
                 self._known[word] = error
-        indices = np.array([index for index, _ in read], np.int64)
+        indices = np.array([index for index, _, _ in read], np.int64)
         ids = self._groups.ids(indices)
         hashes = (indices + self._groups.seeds()[ids]) & 0xFFFFFFFF  # a number stands for itself
-        values: list[float] = read_numbers([text for _, text in read]).tolist()
+        plain = [text if known is None else "0" for _, text, known in read]
+        values: list[float] = read_numbers(plain).tolist()
         made = zip(words, read, ids.tolist(), hashes.tolist(), values, strict=True)
-        for word, (index, text), group, hashed, value in made:
-            self._known[word] = entry(index, group, str(index), text, value, hashed)
+        for word, (index, text, known), group, hashed, value in made:
+            number = value if known is None else known
+            self._known[word] = entry(index, group, str(index), text, number, hashed)
 
 
 def entry(index: int, group: int, name: str, text: str, value: float, hashed: int) -> Entry:

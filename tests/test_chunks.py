@@ -1,0 +1,201 @@
+"""However the bytes arrive, and however many rows are looked at together: the same examples."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import chacha
+from chacha import Categories, Missing, TableSpec, open_source
+from chacha.sources import DictReader
+from chacha.sources.arff import ArffFile
+from chacha.sources.arrowfile import ArrowTable
+from chacha.sources.bytestream import ByteReader, Raw
+from chacha.sources.csvfile import CsvFile
+from chacha.sources.records import JsonLines, RecordReader
+from chacha.sources.sparse import LibsvmFile
+from chacha.sources.vw import VWFile, VWJsonFile
+from chacha.vwtext import (
+    read_number,
+    read_numbers,
+    show_all_exactly,
+    show_exactly,
+    show_number,
+    show_numbers,
+)
+
+
+class Pipe(io.BytesIO):
+    """A pipe that brings so many bytes at a time."""
+
+    def __init__(self, data: bytes, size: int) -> None:
+        super().__init__(data)
+        self.size = size
+
+    def read1(self, size: int | None = -1) -> bytes:
+        return super().read(self.size)
+
+
+CELLS = st.one_of(
+    st.integers(-99, 99).map(str),
+    st.floats(-1e3, 1e3).map(repr),
+    st.sampled_from(
+        ["", "NA", "red", "'dark red'", "x:y", "2026-11-15", "true", "nan", "1e400", "é"]
+    ),
+)
+ROWS = st.lists(st.lists(CELLS, min_size=2, max_size=4), min_size=1, max_size=130)
+
+
+def _csv(rows: list[list[str]]) -> str:
+    return "a,b,y\n" + "".join(",".join(row) + "\n" for row in rows)
+
+
+def _jsonl(rows: list[list[str]]) -> str:
+    lines = []
+    for row in rows:
+        values = [json.loads(c) if c and c[-1].isdigit() and "-1" not in c else c for c in row]
+        record = dict(zip("abyz", values, strict=False))
+        lines.append(json.dumps(record)[: None if len(row) < 4 else -2] + "\n")
+    return '{"a": 1, "b": 2, "y": 3}\n' + "".join(lines)
+
+
+def _arff(rows: list[list[str]]) -> str:
+    head = "@relation r\n@attribute a numeric\n@attribute b string\n@attribute y numeric\n@data\n"
+    return head + "".join(",".join(cell or "?" for cell in row) + "\n" for row in rows)
+
+
+def _libsvm(rows: list[list[str]]) -> str:
+    words = (f"{row[0] or '#'} " + " ".join(f"{i}:{c}" for i, c in enumerate(row)) for row in rows)
+    return "".join(word + "\n" for word in words)
+
+
+def _vw(rows: list[list[str]]) -> str:
+    return "".join(f"{row[0]} |a {row[1]} |b x:{row[-1]}\n" for row in rows)
+
+
+def _vw_json(rows: list[list[str]]) -> str:
+    return "".join(f'{{"_label": {row[0]}, "a": {{"x": "{row[1]}"}}}}\n' for row in rows)
+
+
+SPEC = TableSpec(target="y")
+FORMATS: dict[str, tuple[Callable[[list[list[str]]], str], Callable[[ByteReader], Any]]] = {
+    "csv": (_csv, lambda file: CsvFile("t", SPEC, file)),
+    "jsonl": (_jsonl, lambda file: JsonLines("t", SPEC, file)),
+    "arff": (_arff, lambda file: ArffFile("t", SPEC, file)),
+    "libsvm": (_libsvm, lambda file: LibsvmFile("t", SPEC, file)),
+    "vw": (_vw, lambda file: VWFile("t", file)),
+    "vwjson": (_vw_json, lambda file: VWJsonFile("t", file)),
+}
+
+
+def rows_of(form: str, data: bytes, size: int) -> list[Any]:
+    """The rows, by value; the last one may be what stopped it."""
+    found: list[Any] = []
+    try:
+        found.extend(FORMATS[form][1](ByteReader(Raw(Pipe(data, size), "t"), "t")))
+    except chacha.ChaChaError as error:
+        found.append(str(error))
+    return found
+
+
+@settings(max_examples=60)
+@given(st.sampled_from(sorted(FORMATS)), ROWS, st.integers(1, 40))
+def test_a_pipe_may_bring_any_number_of_bytes(form: str, rows: list[list[str]], size: int) -> None:
+    data = FORMATS[form][0](rows).encode()
+    assert rows_of(form, data, size) == rows_of(form, data, 1 << 20)
+
+
+VALUES = st.one_of(
+    st.floats(-1e3, 1e3),
+    st.integers(-(2**54), 2**54),
+    st.sampled_from([None, True, False, "red", "dark red", "2026-11-15", "x", math.nan, 1e39, [1]]),
+)
+NESTED = st.one_of(VALUES, st.dictionaries(st.sampled_from("uvw."), VALUES, max_size=2))
+RECORDS = st.lists(
+    st.dictionaries(st.sampled_from(["a", "b", "c d", "y"]), NESTED, max_size=4), max_size=12
+)
+
+
+@given(RECORDS, st.sampled_from(Missing), st.sampled_from(Categories))
+def test_records_looked_at_together_are_those_looked_at_alone(
+    records: list[dict[str, Any]], missing: Missing, categories: Categories
+) -> None:
+    """The first ones are repeated so that whole runs of records look alike."""
+    rows = [record for record in records for _ in range(9)]
+    spec = TableSpec(target="y", missing=missing, categories=categories)
+    together, alone = RecordReader(spec, "t"), RecordReader(spec, "t")
+    places = [f"t:{i}" for i in range(len(rows))]
+    made = list(together.rows(list(zip(rows, places, strict=True))))
+    assert made == [alone.row(row, place) for row, place in zip(rows, places, strict=True)]
+    assert together.reader.kinds == alone.reader.kinds
+    assert together.reader.codes == alone.reader.codes
+
+
+COLUMN = st.one_of(
+    st.lists(st.one_of(st.none(), st.floats()), min_size=40, max_size=40),
+    st.lists(st.one_of(st.none(), st.integers(-(2**60), 2**60)), min_size=40, max_size=40),
+    st.lists(
+        st.one_of(st.none(), st.sampled_from(["u", " v ", "w x", ""])), min_size=40, max_size=40
+    ),
+    st.lists(st.one_of(st.none(), st.booleans()), min_size=40, max_size=40),
+    st.lists(st.one_of(st.none(), st.datetimes()), min_size=40, max_size=40),
+    st.lists(
+        st.one_of(st.none(), st.lists(st.floats(-9, 9), max_size=3)), min_size=40, max_size=40
+    ),
+)
+
+
+@settings(max_examples=60)
+@given(COLUMN, COLUMN, st.integers(1, 40), st.sampled_from(Missing), st.sampled_from(Categories))
+def test_batches_may_have_any_size(
+    a: list[Any], b: list[Any], size: int, missing: Missing, categories: Categories
+) -> None:
+    try:
+        table = pa.table({"a": a, "b b": b, "y": [i % 5 for i in range(40)]})
+    except pa.ArrowInvalid:
+        return  # dates beyond the range of a timestamp
+    spec = TableSpec(missing=missing, categories=categories)
+
+    def read(rows: int) -> tuple[list[Any], Any]:
+        reader = DictReader()
+        batches = table.to_batches(max_chunksize=rows)
+        source = ArrowTable("t", table.schema, lambda: batches, spec, reader)
+        return list(source), (reader.kinds, reader.codes)
+
+    assert read(size) == read(40)
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=20))
+def test_many_numbers_are_written_as_one_by_one(values: list[float]) -> None:
+    array = np.array(values, np.float64)
+    texts, reads = show_numbers(array)
+    assert list(zip(texts, reads, strict=True)) == [show_number(value) for value in values]
+    texts, reads = show_all_exactly(array)
+    assert list(zip(texts, reads, strict=True)) == [show_exactly(value) for value in values]
+
+
+@given(st.lists(st.from_regex(r"-?[0-9]{1,20}(\.[0-9]{0,20})?", fullmatch=True), max_size=20))
+def test_many_numbers_are_read_as_one_by_one(texts: list[str]) -> None:
+    ascii_texts = [text for text in texts if text.isascii()]
+    assert read_numbers(ascii_texts).tolist() == [read_number(text) for text in ascii_texts]
+
+
+def test_a_limit_leaves_no_trace_of_rows_that_were_not_learned() -> None:
+    """Codes are given as rows are taken, not as they are read."""
+    spec = TableSpec(categories=Categories.CODE)
+    table = pa.table({"c": list("uvwxyz"), "y": range(6)})
+    model = chacha.ChaCha.paper(pool=chacha.ReferencePool())
+    model.run(table, table=spec, limit=2)
+    assert model.reader.codes == {"c": {"u": 0, "v": 1}}
+    records = chacha.ChaCha.paper(pool=chacha.ReferencePool())
+    records.run(table.to_pylist(), table=TableSpec(target="y", categories=Categories.CODE), limit=2)
+    assert records.reader.codes == {"c": {"u": 0, "v": 1}}
+    assert len(list(open_source(table, spec))) == 6
