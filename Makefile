@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check docs clean
+.PHONY: help run test check bench docs clean
 
 help: ## What can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -26,11 +26,15 @@ test: $(READY) ## All tests and every example in the documentation
 	$(BIN)/pytest -n $(WORKERS)
 
 check: $(READY) ## Format, lint, types, import layers, documentation
-	$(BIN)/ruff format --check src tests
-	$(BIN)/ruff check src tests
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/mkdocs build --strict --quiet --site-dir out/site
+
+bench: $(READY) ## What reading costs beside learning, and memory over a stream of 4 GB
+	$(BIN)/python benchmarks/reading.py
+	$(BIN)/python benchmarks/memory.py
 
 docs: $(READY) ## The documentation as a site in out/site
 	$(BIN)/mkdocs build --strict --site-dir out/site

@@ -70,7 +70,8 @@ def feed(form: str, size: int, limit: int) -> dict[str, float]:
     )
     assert run.stdin is not None
     assert run.stdout is not None
-    written, tenths, began = 0, [], time.perf_counter()
+    tenths: list[float] = []
+    written, began = 0, time.perf_counter()
     for row in STREAMS[form]():
         data = row.encode()
         run.stdin.write(data)

@@ -91,8 +91,8 @@ FORMATS: dict[str, tuple[Callable[[list[list[str]]], str], Callable[[ByteReader]
     "jsonl": (_jsonl, lambda file: JsonLines("t", SPEC, file)),
     "arff": (_arff, lambda file: ArffFile("t", SPEC, file)),
     "libsvm": (_libsvm, lambda file: LibsvmFile("t", SPEC, file)),
-    "vw": (_vw, lambda file: VWFile("t", file)),
-    "vwjson": (_vw_json, lambda file: VWJsonFile("t", file)),
+    "vw": (_vw, lambda file: VWFile("t", file=file)),
+    "vwjson": (_vw_json, lambda file: VWJsonFile("t", file=file)),
 }
 
 

@@ -12,10 +12,10 @@ import pyarrow as pa
 from chacha.errors import BadExample, SourceError
 from chacha.example import Example
 from chacha.sources.base import Bad
-from chacha.sources.batch import Batch, Expected
-from chacha.sources.bytestream import BLOCK, ByteReader, line_blocks, open_bytes
-from chacha.sources.dicts import DictReader
-from chacha.sources.spec import Kind, TableSpec, listed
+from chacha.sources.batch import Batch
+from chacha.sources.bytestream import BLOCK, line_blocks
+from chacha.sources.filesource import FileSource
+from chacha.sources.spec import Kind, listed
 from chacha.sources.table import TableReader
 
 __all__ = ["ArffFile"]
@@ -107,36 +107,21 @@ def split_cells(line: str) -> list[str | None]:
     return cells
 
 
-class ArffFile:
+class ArffFile(FileSource):
     """An ARFF file, plain or compressed, or from standard input.
 
     >>> ArffFile("iris.arff").name
     'iris.arff'
     """
 
-    def __init__(
-        self,
-        path: str,
-        spec: TableSpec | None = None,
-        file: ByteReader | None = None,
-        reader: DictReader | None = None,
-        expected: Expected | None = None,
-    ) -> None:
-        self.name = self._path = path
-        self.endless = path == "-"
-        self.spec = spec or TableSpec()
-        self.understood = "ARFF"
-        self.table: TableReader | None = None
-        self._file = file
-        self._reader = reader or DictReader()
-        self._expected = expected
+    understood = "ARFF"
+    table: TableReader | None = None  # once it is being read
 
     def __iter__(self) -> Iterator[Example | Bad]:
-        file, self._file = self._file or open_bytes(self._path), None
         attributes: list[Attribute] = []
         table: TableReader | None = None
         number = 0
-        with file:
+        with self.open() as file:
             for lines in line_blocks(file, least=BLOCK):
                 start = number + 1
                 number += len(lines)
@@ -185,11 +170,11 @@ class ArffFile:
         spec = replace(self.spec, nulls=nulls, formats={**forms, **self.spec.formats})
         kinds = {a.name: a.kind for a in attributes if a.kind is not None}
         table = TableReader(
-            spec, self.name, names, self._reader, text=names, kinds=kinds, expected=self._expected
+            spec, self.name, names, self.reader, text=names, kinds=kinds, expected=self.expected
         )
         for attribute in attributes:
             for category in attribute.categories:
-                self._reader.code(attribute.name, category)
+                self.reader.code(attribute.name, category)
         return table
 
 

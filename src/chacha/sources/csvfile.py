@@ -16,11 +16,11 @@ import pyarrow.csv as pacsv
 from chacha.errors import SourceError
 from chacha.example import Example
 from chacha.sources.base import Bad
-from chacha.sources.batch import Batch, Expected
-from chacha.sources.bytestream import BLOCK, LONGEST, ByteReader, open_bytes
+from chacha.sources.batch import Batch
+from chacha.sources.bytestream import BLOCK, LONGEST, ByteReader
 from chacha.sources.cells import is_number
-from chacha.sources.dicts import DictReader
-from chacha.sources.spec import TableSpec
+from chacha.sources.filesource import FileSource
+from chacha.sources.spec import CsvFormat
 from chacha.sources.table import TableReader
 
 __all__ = ["CsvFile"]
@@ -30,32 +30,18 @@ _NUMBER = rb'(?:^|[;\t|"\n ])[+-]?\d+%b\d+(?:[eE][+-]?\d+)?(?=[;\t|"\r\n ]|$)'
 _DOT, _COMMA = (re.compile(_NUMBER % mark) for mark in (rb"\.", b","))
 
 
-class CsvFile:
+class CsvFile(FileSource):
     """A table in a text file, plain or compressed, or from standard input.
 
     >>> CsvFile("rides.csv").name
     'rides.csv'
     """
 
-    def __init__(
-        self,
-        path: str,
-        spec: TableSpec | None = None,
-        file: ByteReader | None = None,
-        reader: DictReader | None = None,
-        expected: Expected | None = None,
-    ) -> None:
-        self.name = path
-        self.endless = path == "-"
-        self.spec = spec or TableSpec()
-        self.format = self.spec.csv  # what was found out about it stands here
-        self.table: TableReader | None = None
-        self._file = file
-        self._reader = reader or DictReader()
-        self._expected = expected
+    table: TableReader | None = None  # once it is being read
+    format = CsvFormat()  # what was found out about it
 
     @property
-    def understood(self) -> str:
+    def understood(self) -> str:  # type: ignore[override]
         """How the file is written."""
         found = self.format
         header = "line 1 names the columns" if found.header else "no header"
@@ -64,12 +50,12 @@ class CsvFile:
         return f"CSV, delimiter {found.delimiter!r}, {header}{decimal}{encoding}"
 
     def __iter__(self) -> Iterator[Example | Bad]:
-        file, self._file = self._file or open_bytes(self.name), None
-        with file:
+        self.format = self.spec.csv
+        with self.open() as file:
             data = Recoded(file, self.spec.csv.encoding)
             columns = self._header(data)
             table = self.table = TableReader(
-                self.spec, self.name, columns, self._reader, text=columns, expected=self._expected
+                self.spec, self.name, columns, self.reader, text=columns, expected=self.expected
             )
             try:
                 for block in blocks(data, self.format.delimiter or ",", self.format.quote):

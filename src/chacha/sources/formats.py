@@ -102,29 +102,29 @@ def open_file(
     found = told or _sniff(file)
     if found is Format.JSON_LINES and form is None and _is_vw_json(file):
         found = Format.VW_JSON
-    match found:
-        case Format.VW:
-            return VWFile(path, file)
-        case Format.VW_JSON:
-            return VWJsonFile(path, file)
-        case Format.JSON_LINES:
-            return JsonLines(path, table, file, reader, expected)
-        case Format.LIBSVM:
-            return LibsvmFile(path, table, file, reader)
-        case Format.ARFF:
-            return ArffFile(path, table, file, reader, expected)
-        case Format.CSV | Format.TSV:
-            if found is Format.TSV and table.csv.delimiter is None:
-                table = replace(table, csv=replace(table.csv, delimiter="\t"))
-            return CsvFile(path, table, file, reader, expected)
+    if found is Format.TSV and table.csv.delimiter is None:
+        table = replace(table, csv=replace(table.csv, delimiter="\t"))
+    if found in _FROM_THE_START:
+        return _FROM_THE_START[found](path, table, file, reader, expected)
     file.close()
     return _AT_RANDOM[found](path, table, reader, expected)
 
 
 _AT_RANDOM: dict[
-    Format | None,
-    Callable[[str, TableSpec, DictReader | None, Expected | None], Source],
+    Format | None, Callable[[str, TableSpec, DictReader | None, Expected | None], Source]
 ] = {Format.PARQUET: open_parquet, Format.ARROW: open_arrow}
+_FROM_THE_START: dict[
+    Format,
+    Callable[[str, TableSpec, ByteReader, DictReader | None, Expected | None], Source],
+] = {
+    Format.VW: VWFile,
+    Format.VW_JSON: VWJsonFile,
+    Format.JSON_LINES: JsonLines,
+    Format.LIBSVM: LibsvmFile,
+    Format.ARFF: ArffFile,
+    Format.CSV: CsvFile,
+    Format.TSV: CsvFile,
+}
 
 
 def _sniff(file: ByteReader) -> Format:

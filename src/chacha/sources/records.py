@@ -10,7 +10,7 @@ from chacha.errors import BadExample, SourceError
 from chacha.example import Example, finite
 from chacha.sources.base import Bad
 from chacha.sources.batch import Expected
-from chacha.sources.bytestream import BLOCK, ByteReader
+from chacha.sources.bytestream import BLOCK
 from chacha.sources.cells import kind_of_value, number, word
 from chacha.sources.dicts import DictReader, EmptyCell, flatten
 from chacha.sources.jsontext import MALFORMED, read_object
@@ -190,21 +190,13 @@ class JsonLines(LineFile):
     understood = "JSON lines"
     block = BLOCK
 
-    def __init__(
-        self,
-        path: str,
-        spec: TableSpec | None = None,
-        file: ByteReader | None = None,
-        reader: DictReader | None = None,
-        expected: Expected | None = None,
-    ) -> None:
-        super().__init__(path, file)
-        self.spec = spec or TableSpec()
-        self.records = RecordReader(self.spec, path, reader, expected)
+    def __iter__(self) -> Iterator[Example | Bad]:
+        self._records = RecordReader(self.spec, self.name, self.reader, self.expected)
+        return super().__iter__()
 
     def row(self, text: str, place: str) -> Example | Bad:
         """The example of one line."""
-        return self.records.row(read_object(text), place)
+        return self._records.row(read_object(text), place)
 
     def rows(self, lines: Sequence[tuple[bytes, str]]) -> Iterator[Example | Bad]:
         """The examples of some lines."""
@@ -212,9 +204,9 @@ class JsonLines(LineFile):
         for line, place in lines:
             read = read_line(line, place, lambda text, _: read_object(text))
             if isinstance(read, Bad):
-                yield from self.records.rows(found)
+                yield from self._records.rows(found)
                 found = []
                 yield read
             else:
                 found.append((read, place))
-        yield from self.records.rows(found)
+        yield from self._records.rows(found)

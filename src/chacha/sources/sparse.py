@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from chacha.errors import BadExample, SourceError
 from chacha.example import DEFAULT_GROUP, Example, Feature, finite
 from chacha.sources.base import Bad
-from chacha.sources.bytestream import BLOCK, ByteReader, line_blocks, open_bytes
+from chacha.sources.bytestream import BLOCK, line_blocks
 from chacha.sources.dicts import DictReader
+from chacha.sources.filesource import FileSource
 from chacha.sources.spec import GroupBy, TableSpec, parts
 from chacha.vwtext import (
     FLOAT32_MAX,
@@ -106,7 +107,7 @@ def index_and_value(word: str) -> tuple[int, str, float | None]:
     return int(index), text, read
 
 
-class LibsvmFile:
+class LibsvmFile(FileSource):
     """A file in LIBSVM's (SVMlight's) format.
 
     The indices are the names of the features, as they are for VW. They are parted in order
@@ -119,28 +120,12 @@ class LibsvmFile:
 
     understood = "LIBSVM"
 
-    def __init__(
-        self,
-        path: str,
-        spec: TableSpec | None = None,
-        file: ByteReader | None = None,
-        reader: DictReader | None = None,
-    ) -> None:
-        self.name = path
-        self.endless = path == "-"
-        self.spec = spec or TableSpec()
-        self._file = file
-        self._check = (reader or DictReader()).check
+    def __iter__(self) -> Iterator[Example | Bad]:
         self._groups: Ranges | None = None
         self._known: dict[str, Entry | BadExample] = {}  # words that were seen
-
-    def __iter__(self) -> Iterator[Example | Bad]:
-        file, self._file = self._file or open_bytes(self.name), None
-        self._groups = None
-        self._known.clear()
         number = 0
         held: list[tuple[float, list[str], str] | Bad] = []
-        with file:
+        with self.open() as file:
             for lines in line_blocks(file, BLOCK):
                 held += [self._line(line, number + i) for i, line in enumerate(lines, start=1)]
                 number += len(lines)
@@ -160,7 +145,7 @@ class LibsvmFile:
             if not text or text.startswith("#"):
                 return Bad(place, "empty line", "the line is empty", harmless=True)
             label, words = split_line(text)
-            self._check(label)
+            self.reader.check(label)
         except UnicodeDecodeError as error:
             return Bad(place, "not UTF-8", f"the line is not UTF-8 text ({error.reason})")
         except BadExample as error:

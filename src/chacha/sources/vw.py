@@ -9,7 +9,8 @@ from typing import TypeVar
 from chacha.errors import BadExample, SourceError
 from chacha.example import Example, parse_line
 from chacha.sources.base import Bad
-from chacha.sources.bytestream import ByteReader, line_blocks, open_bytes
+from chacha.sources.bytestream import line_blocks
+from chacha.sources.filesource import FileSource
 from chacha.sources.vwjson import vw_json_example
 from chacha.vwtext import read_number
 
@@ -54,7 +55,7 @@ def vw_row(line: bytes, place: str) -> Example | Bad:
     return read_line(line, place, lambda text, at: _labelled(parse_line(text, at)))
 
 
-class LineFile:
+class LineFile(FileSource):
     """A file that holds one row a line, plain or compressed, or from standard input.
 
     `row` makes an example of a line, or tells what is wrong with it.
@@ -62,11 +63,6 @@ class LineFile:
 
     understood = "lines"
     block = 0  # bytes that are wanted at once; a pipe gives what it has
-
-    def __init__(self, path: str, file: ByteReader | None = None) -> None:
-        self.name = path
-        self.endless = path == "-"
-        self._file = file
 
     def row(self, text: str, place: str) -> Example | Bad:
         """The example of one line."""
@@ -78,9 +74,8 @@ class LineFile:
             yield read_line(line, place, self.row)
 
     def __iter__(self) -> Iterator[Example | Bad]:
-        file, self._file = self._file or open_bytes(self.name), None
         number = 0
-        with file:
+        with self.open() as file:
             for lines in line_blocks(file, self.block):
                 if number == 0:
                     lines[0] = lines[0].removeprefix(b"\xef\xbb\xbf")
