@@ -22,7 +22,7 @@ from scipy import sparse
 
 import chacha
 from chacha import ChaCha, ConfigError, Kind, ReferencePool, SourceError, TableSpec, open_source
-from chacha.sources import Categories, CsvFormat, GroupBy, Missing
+from chacha.sources import Categories, CsvDialect, GroupBy, Missing
 from tests.test_sources import bad, good
 
 ROWS = 300
@@ -380,7 +380,7 @@ def test_codes_are_those_declared(tmp_path: Path) -> None:
 def test_csv_as_the_continent_writes_it(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("km;n;ort;y\n1,5;2;Köln;0,25\n2,75;3;Bonn;1,5\n", encoding="latin-1")
-    spec = TableSpec(csv=CsvFormat(encoding="latin-1"))
+    spec = TableSpec(csv=CsvDialect(encoding="latin-1"))
     assert [row.line for row in good(open_source(path, spec))] == [
         "0.25 |km km:1.5 |n n:2.0 |ort ort=Köln",
         "1.5 |km km:2.75 |n n:3.0 |ort ort=Bonn",
@@ -392,7 +392,7 @@ def test_csv_as_the_continent_writes_it(tmp_path: Path) -> None:
     assert "row 2" in bad(open_source(path))[0], "points are decimals here, so a comma is none"
     path.write_text("km;y\n1,5;1\n", encoding="utf-16")
     assert (
-        good(open_source(path, TableSpec(csv=CsvFormat(encoding="utf-16"))))[0].line
+        good(open_source(path, TableSpec(csv=CsvDialect(encoding="utf-16"))))[0].line
         == "1.0 |km km:1.5"
     )
     with pytest.raises(SourceError, match="is not UTF-8 text"):
@@ -406,19 +406,19 @@ def test_csv_options(tmp_path: Path) -> None:
         "3.0 |c1 c1 |c2 c2:2.0",
         "6.0 |c1 c1:4.0 |c2 c2:5.0",
     ]
-    with_header = TableSpec(csv=CsvFormat(header=True))
+    with_header = TableSpec(csv=CsvDialect(header=True))
     assert [row.line for row in good(open_source(path, with_header))] == ["6.0 |1 1:4.0 |2 2:5.0"]
     path.write_text("a b y\n'it is' x 1\n")
-    spec = TableSpec(csv=CsvFormat(delimiter=" ", quote="'"))
+    spec = TableSpec(csv=CsvDialect(delimiter=" ", quote="'"))
     assert good(open_source(path, spec))[0].line == "1.0 |a a=it%20is |b b=x"
     path.write_text('a|y\n"x|1\n')
-    assert good(open_source(path, TableSpec(csv=CsvFormat(quote=""))))[0].line == '1.0 |a a="x'
+    assert good(open_source(path, TableSpec(csv=CsvDialect(quote=""))))[0].line == '1.0 |a a="x'
     path.write_text("a,b\nx,1\n")
-    no_header = TableSpec(csv=CsvFormat(header=False))
+    no_header = TableSpec(csv=CsvDialect(header=False))
     assert len(list(open_source(path, no_header))) == 2
     for wrong in ({"delimiter": ",,"}, {"decimal": "'"}, {"quote": "ab"}, {"encoding": "klingon"}):
         with pytest.raises(ConfigError):
-            CsvFormat(**wrong)  # type: ignore[arg-type]
+            CsvDialect(**wrong)  # type: ignore[arg-type]
 
 
 def test_missing_by_every_policy_in_every_path(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from chacha import BadExample, ChaCha, Example, ReferencePool, SourceError, Tabl
 from chacha.sources import Bad, Categories, CsvFile, DictReader, Kind, Missing
 from chacha.sources.batch import Batch
 from chacha.sources.bytestream import BLOCK, ByteReader, Raw
+from chacha.sources.schema import Schema
 from chacha.sources.table import TableReader
 from chacha.vwtext import FLOAT32_MAX, escape, read_number, show_exactly, show_number
 
@@ -219,11 +220,13 @@ def test_what_a_table_decided_holds_for_the_tables_that_follow(tmp_path: Path) -
 
 
 def test_a_column_that_stays_empty_is_decided_late_also_after_another_table() -> None:
-    reader = TableReader(TableSpec(), "t.csv", ["c", "y"], DictReader(), text=["c", "y"])
-    reader.reader.kinds["other"] = Kind.NUMBER
+    memory = DictReader()
+    memory.kinds["other"] = Kind.NUMBER
+    reader = TableReader(Schema(TableSpec(), "t.csv", ["c", "y"], memory), memory)
     empty = pa.table({"c": ["", ""] * 60, "y": ["1", "2"] * 60})
-    assert len(list(reader.read(Batch(empty)))) == 120
-    late = reader.read(Batch(pa.table({"c": ["", "red", "7"], "y": ["1", "2", "3"]})))
+    assert len(list(reader.read(Batch(empty, text={"c", "y"})))) == 120
+    table = pa.table({"c": ["", "red", "7"], "y": ["1", "2", "3"]})
+    late = reader.read(Batch(table, text={"c", "y"}))
     assert [row.line for row in late if isinstance(row, Example)] == [
         "1.0 |c",
         "2.0 |c c=red",

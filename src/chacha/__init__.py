@@ -42,7 +42,7 @@ from chacha.scheduler import Scheduler
 from chacha.sources import (
     Bad,
     Categories,
-    CsvFormat,
+    CsvDialect,
     Format,
     GroupBy,
     Kind,
@@ -72,7 +72,7 @@ __all__ = [
     "Config",
     "ConfigError",
     "ConfigOracle",
-    "CsvFormat",
+    "CsvDialect",
     "DataError",
     "Decision",
     "DefaultOracle",

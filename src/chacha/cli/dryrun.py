@@ -55,15 +55,15 @@ def told(source: Source, examples: list[Example]) -> Iterator[str]:
 def columns(table: TableReader) -> Iterator[str]:
     """What is known of a table's columns."""
     spec = table.spec
-    yield f"target: {table.target}" + (
+    yield f"target: {table.schema.target}" + (
         f" ({spec.positive!r} is 1, others are -1)" if spec.positive is not None else ""
     )
     for role, name in (("weight", spec.weight), ("tag", spec.tag)):
         if name is not None:
             yield f"{role}: {name}"
     rows = [("column", "type", "group", "first values")]
-    for column, (group, _) in table.slots.items():
-        kind = table.reader.kinds.get(column)
+    for column, (group, _) in table.schema.slots.items():
+        kind = table.kinds.get(column)
         shown = ", ".join(_shown(value) for value in table.samples.get(column, []))
         name = "(no name)" if group == DEFAULT_GROUP else group
         rows.append((column, kind.value if kind else "empty so far", name, _cut(shown)))

@@ -12,7 +12,7 @@ import typer
 from chacha.errors import ConfigError
 from chacha.sources import (
     Categories,
-    CsvFormat,
+    CsvDialect,
     Format,
     GroupBy,
     Kind,
@@ -134,7 +134,7 @@ def table_spec(
         categories=categories,
         missing=missing,
         nulls=(*NULLS, *(null or ())),
-        csv=CsvFormat(_character(delimiter), quote, header, decimal, encoding),
+        csv=CsvDialect(_character(delimiter), quote, header, decimal, encoding),
     )
 
 

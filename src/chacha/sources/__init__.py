@@ -15,15 +15,15 @@ from chacha.sources.formats import Format, open_file
 from chacha.sources.memory import open_memory
 from chacha.sources.openmlset import find_dataset
 from chacha.sources.rows import Row, Rows
-from chacha.sources.spec import Categories, CsvFormat, GroupBy, Kind, Missing, TableSpec
+from chacha.sources.spec import Categories, CsvDialect, GroupBy, Kind, Missing, TableSpec
 from chacha.sources.synth import SynthSource, open_synth
 from chacha.sources.vw import VWFile
 
 __all__ = [
     "Bad",
     "Categories",
+    "CsvDialect",
     "CsvFile",
-    "CsvFormat",
     "DictReader",
     "Files",
     "Format",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from queue import Empty, Queue
+from queue import Empty, Full, Queue
 from threading import Event, Thread
 from typing import Generic, TypeVar
 
@@ -34,7 +34,11 @@ def _fill(items: Iterator[T], queue: Queue[T | _End], stopped: Event) -> None:
     finally:
         if (close := getattr(items, "close", None)) is not None:
             close()
-        queue.put(end)
+        if stopped.is_set():  # nobody takes it, and there may be no room
+            with suppress(Full):
+                queue.put_nowait(end)
+        else:
+            queue.put(end)
 
 
 class Ahead(Generic[T]):

@@ -15,6 +15,7 @@ from chacha.sources.base import Bad
 from chacha.sources.batch import Batch
 from chacha.sources.bytestream import BLOCK, line_blocks
 from chacha.sources.filesource import FileSource
+from chacha.sources.schema import Schema
 from chacha.sources.spec import Kind, listed
 from chacha.sources.table import TableReader
 
@@ -133,7 +134,7 @@ class ArffFile(FileSource):
                     table = self.table = self._open(attributes)
                 yield from table.read(_batch(lines, start, attributes))
             if table is not None:
-                yield from table.rest()
+                yield from table.finish()
             yield from file.end(f"after line {number}")
         if table is None:
             raise SourceError(f"{self.name}: there is no @data in it; an ARFF file needs it")
@@ -168,14 +169,16 @@ class ArffFile(FileSource):
         forms = {a.name: a.form for a in attributes if a.form is not None}
         nulls = tuple(null for null in self.spec.nulls if null == "nan")  # ? is known already
         spec = replace(self.spec, nulls=nulls, formats={**forms, **self.spec.formats})
-        kinds = {a.name: a.kind for a in attributes if a.kind is not None}
-        table = TableReader(
-            spec, self.name, names, self.reader, text=names, kinds=kinds, expected=self.expected
+        schema = Schema(
+            spec,
+            self.name,
+            names,
+            self.reader,
+            kinds={a.name: a.kind for a in attributes if a.kind is not None},
+            categories={a.name: a.categories for a in attributes},
+            expected=self.expected,
         )
-        for attribute in attributes:
-            for category in attribute.categories:
-                self.reader.code(attribute.name, category)
-        return table
+        return TableReader(schema, self.reader)
 
 
 def _row(line: str, attributes: Sequence[Attribute]) -> list[str | None]:
@@ -189,11 +192,11 @@ def _row(line: str, attributes: Sequence[Attribute]) -> list[str | None]:
             raise BadExample(message, "ragged row")
         return cells
     found: list[str | None] = [a.categories[0] if a.categories else "0" for a in attributes]
-    inside = line.partition("}")[0][1:]
-    if "}" not in line:
+    inside = re.sub(r"\}\s*(,\s*\{[^}]*\})?$", "", line)[1:].strip()  # and Weka's weight
+    if len(inside) == len(line.strip()) - 1:
         raise BadExample("the row has '{' without '}'", "malformed")
     at = 0
-    while inside[at:].strip():
+    while at < len(inside):
         cell = _SPARSE.match(inside, at)
         if cell is None or int(cell[1]) >= len(attributes):
             raise BadExample(f"{inside[at : at + 20]!r} is not 'index value'", "malformed")
@@ -228,7 +231,7 @@ def _batch(lines: Sequence[bytes], start: int, attributes: Sequence[Attribute]) 
     columns = {
         a.name: pa.array([row[i] for row in rows], pa.string()) for i, a in enumerate(attributes)
     }
-    return Batch(pa.table(columns), lines=numbers, bad=bad)
+    return Batch(pa.table(columns), lines=numbers, bad=bad, text=set(columns))
 
 
 def _undeclared(got: str | None, attribute: Attribute) -> BadExample:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import pyarrow as pa
@@ -14,9 +14,11 @@ from chacha.example import Example
 from chacha.sources.ahead import Ahead
 from chacha.sources.base import Bad, Source
 from chacha.sources.batch import Batch, Expected
-from chacha.sources.bytestream import open_random, open_stream
+from chacha.sources.bytestream import ByteReader, open_bytes, open_random
+from chacha.sources.columns import kind_of_type
 from chacha.sources.dicts import DictReader
-from chacha.sources.spec import TableSpec
+from chacha.sources.schema import Schema
+from chacha.sources.spec import Kind, TableSpec
 from chacha.sources.table import TableReader
 from chacha.sources.written import WrittenExamples, is_written
 
@@ -43,39 +45,84 @@ class ArrowTable:
         reader: DictReader | None = None,
         *,
         text: Collection[str] = (),
+        categories: Mapping[str, Sequence[str]] | None = None,
         expected: Expected | None = None,
         understood: str = "Arrow table",
         endless: bool = False,
+        background: bool = False,
     ) -> None:
         self.name, self.endless, self.understood = name, endless, understood
         self.spec = spec or TableSpec()
         self.table: TableReader | None = None
         self._schema, self._batches = schema, batches
         self._reader = reader or DictReader()
-        self._text, self._expected = text, expected
+        self._text, self._categories = frozenset(text), categories
+        self._expected, self._background = expected, background
 
     def __iter__(self) -> Iterator[Example | Bad]:
-        columns, structs = _names(self.name, self._schema)
-        table = self.table = TableReader(
+        types, structs = self._columns()
+        schema = Schema(
             self.spec,
             self.name,
-            columns,
+            list(types),
             self._reader,
-            text=self._text,
             structs=structs,
+            kinds=self._kinds(types),
+            categories=self._categories,
             expected=self._expected,
         )
+        table = self.table = TableReader(schema, self._reader)
+        small = small_batches(self._batches())
         try:
-            with Ahead(small_batches(self._batches()), most=4) as batches:
+            with Ahead(small, most=4) if self._background else nullcontext(small) as batches:
                 for batch in batches:
-                    yield from table.read(Batch(batch))
-            yield from table.rest()
+                    yield from table.read(Batch(batch, text=self._text))
+            yield from table.finish()
         except (pa.ArrowException, OSError) as error:
             yield from table.rest()
             told = str(error).splitlines()[0]
             raise SourceError(
                 f"{self.name}: cannot be read after row {table.row}: {told}"
             ) from error
+
+    def _columns(self) -> tuple[dict[str, pa.DataType], list[str]]:
+        """The columns and their types, those of a struct by their path, and the structs."""
+        types: dict[str, pa.DataType] = {}
+        structs: list[str] = []
+
+        def add(path: str, kind: pa.DataType) -> None:
+            if pa.types.is_struct(kind):
+                for field in kind:
+                    add(f"{path}.{field.name}", field.type)
+            elif not path or path in types:
+                told = f"column {path!r} stands twice" if path else "a column has no name"
+                raise SourceError(f"{self.name}: {told}; name them all, each once")
+            else:
+                types[path] = kind
+
+        for field in self._schema:
+            if pa.types.is_struct(field.type):
+                structs.append(field.name)
+            add(field.name, field.type)
+        if len(types) < 2:
+            told = "one column only; a table needs features and a target"
+            raise SourceError(f"{self.name}: {told}")
+        return types, sorted(structs, key=len, reverse=True)
+
+    def _kinds(self, types: Mapping[str, pa.DataType]) -> dict[str, Kind]:
+        """What the columns hold whose type tells it."""
+        kinds: dict[str, Kind] = {}
+        roles = (self.spec.target, self.spec.weight, self.spec.tag)
+        for name, found in types.items():
+            if self.spec.is_ignored(name) or name in roles:
+                continue
+            try:
+                kind = kind_of_type(name, found)
+            except SourceError as error:
+                raise SourceError(f"{self.name}: {error}") from error
+            if kind is not None:
+                kinds[name] = kind
+        return kinds
 
 
 def small_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -88,31 +135,6 @@ def small_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
     for batch in batches:
         for start in range(0, len(batch), ROWS):
             yield batch.slice(start, ROWS)
-
-
-def _names(name: str, schema: pa.Schema) -> tuple[list[str], set[str]]:
-    """The columns, those of a struct by their path, and the names of the structs."""
-    columns: list[str] = []
-    structs: set[str] = set()
-
-    def add(path: str, kind: pa.DataType) -> None:
-        if pa.types.is_struct(kind):
-            structs.add(path.partition(".")[0])
-            for field in kind:
-                add(f"{path}.{field.name}", field.type)
-        else:
-            columns.append(path)
-
-    for field in schema:
-        add(field.name, field.type)
-    if len(columns) < 2:
-        raise SourceError(f"{name}: one column only; a table needs features and a target")
-    for column, times in Counter(columns).items():
-        if not column:
-            raise SourceError(f"{name}: a column has no name; name them all")
-        if times > 1:
-            raise SourceError(f"{name}: column {column!r} stands twice")
-    return columns, structs
 
 
 def open_parquet(
@@ -140,7 +162,9 @@ def open_parquet(
     if is_written(schema):
         return WrittenExamples(path, batches)
     told = f"Parquet, {groups} row group{'s' if groups != 1 else ''}"
-    return ArrowTable(path, schema, batches, spec, reader, expected=expected, understood=told)
+    return ArrowTable(
+        path, schema, batches, spec, reader, expected=expected, understood=told, background=True
+    )
 
 
 def _wanted(schema: pa.Schema, spec: TableSpec) -> list[str]:
@@ -149,50 +173,60 @@ def _wanted(schema: pa.Schema, spec: TableSpec) -> list[str]:
 
 
 def open_arrow(
-    path: str, spec: TableSpec, reader: DictReader | None, expected: Expected | None
-) -> ArrowTable:
+    path: str,
+    spec: TableSpec,
+    file: ByteReader,
+    reader: DictReader | None,
+    expected: Expected | None,
+) -> Source:
     """An Arrow IPC file or stream, or a Feather file.
 
-    >>> open_arrow("nowhere.arrow", TableSpec(), None, None)
+    >>> open_arrow("a.arrow", TableSpec(), open_bytes("nowhere.arrow"), None, None)
     Traceback (most recent call last):
     chacha.errors.SourceError: nowhere.arrow: no such file
     """
-    file = open_stream(path)
-    magic = bytes(file.peek(6)) if hasattr(file, "peek") else b""
-    if magic[:4] == b"FEA1":
+    first = file.peek(6)
+    if first.startswith(b"FEA1"):
         file.close()
         raise SourceError(f"{path}: is Feather version 1; write it again with a newer library")
     try:
-        if magic == b"ARROW1":
+        if first == b"ARROW1":
             file.close()
-            with open_random(path) as whole, pa.ipc.open_file(whole) as first:
-                schema, count = first.schema, first.num_record_batches
-            told = f"Arrow IPC file, {count} batch{'es' if count != 1 else ''}"
-
-            def batches() -> Iterator[pa.RecordBatch]:
-                with open_random(path) as whole, pa.ipc.open_file(whole) as opened:
-                    for i in range(opened.num_record_batches):
-                        yield opened.get_batch(i)
-
-            return ArrowTable(
-                path, schema, batches, spec, reader, expected=expected, understood=told
-            )
-        stream = pa.ipc.open_stream(file)
+            return _ipc_file(path, spec, reader, expected)
+        stream = pa.ipc.open_stream(file.as_file())
     except (pa.ArrowException, OSError) as error:
+        file.close()
         told = str(error).splitlines()[0]
         raise SourceError(f"{path}: is not a whole Arrow IPC or Feather file: {told}") from error
     once = [stream]
 
     def rest() -> Any:
-        return once.pop() if once else pa.ipc.open_stream(open_stream(path))
+        return once.pop() if once else pa.ipc.open_stream(open_bytes(path).as_file())
+
+    told = "Arrow IPC stream"
+    table = ArrowTable(path, stream.schema, rest, spec, reader, expected=expected, understood=told)
+    table.endless = path == "-"
+    return table
+
+
+def _ipc_file(
+    path: str, spec: TableSpec, reader: DictReader | None, expected: Expected | None
+) -> ArrowTable:
+    with open_random(path) as whole, pa.ipc.open_file(whole) as first:
+        schema, count = first.schema, first.num_record_batches
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        with open_random(path) as whole, pa.ipc.open_file(whole) as opened:
+            for i in range(opened.num_record_batches):
+                yield opened.get_batch(i)
 
     return ArrowTable(
         path,
-        stream.schema,
-        rest,
+        schema,
+        batches,
         spec,
         reader,
         expected=expected,
-        understood="Arrow IPC stream",
-        endless=path == "-",
+        understood=f"Arrow IPC file, {count} batch{'es' if count != 1 else ''}",
+        background=True,
     )

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow as pa
 
 from chacha.errors import BadExample
 from chacha.sources.dicts import Grouping
 
-__all__ = ["Batch", "Expected"]
+__all__ = ["DAMAGE", "Batch", "Expected"]
+
+DAMAGE = "\ufffd\ue000\ufffd"
+"""Stands in a text for bytes that are no text; nobody writes it."""
 
 
 @dataclass
@@ -21,8 +25,8 @@ class Batch:
     ragged: list[tuple[int, str]] = field(default_factory=list)  # row, what it has; not in columns
     lines: Sequence[int] | None = None  # where the rows stand, if that is known
     bad: Mapping[int, tuple[str, BadExample]] = field(default_factory=dict)  # column, trouble
-    damaged: bool = False  # what was not UTF-8 stands as U+FFFD
-    decimal: str = "."
+    text: frozenset[str] | set[str] = frozenset()  # columns in which numbers are written as text
+    damaged: bool = False  # what was not UTF-8 stands as DAMAGE
 
 
 class Expected:
@@ -40,11 +44,12 @@ class Expected:
         self.columns: list[str] = []
         self.target: str | None = None
         self.groups: Grouping | None = None
+        self.ranges: Any = None  # of the indices of LIBSVM files
 
-    def check(self, name: str, columns: list[str]) -> None:
+    def check(self, name: str, columns: Sequence[str]) -> None:
         """Refuse a file that lacks a column of the first."""
         if not self.first:
-            self.first, self.columns = name, columns
+            self.first, self.columns = name, list(columns)
         here = set(columns)
         for column in self.columns:
             if column not in here:

@@ -23,11 +23,9 @@ __all__ = [
     "COMPRESSION",
     "LONGEST",
     "ByteReader",
-    "byte_lines",
     "line_blocks",
     "open_bytes",
     "open_random",
-    "open_stream",
 ]
 
 READ = 1 << 16  # what a cut-off file may cost at most
@@ -212,15 +210,15 @@ class ByteReader:
         self._head = b"".join(parts)
         return self._head.partition(b"\n")[0]
 
-    def take_line(self) -> bytes:
-        """The first line, taken."""
-        line = self.peek_line()
-        self._head = self._head[len(line) + 1 :]
-        return line
+    def peek(self, size: int) -> bytes:
+        """The first bytes, without taking them."""
+        while len(self._head) < size and (block := self._next()):
+            self._head += block
+        return self._head[:size]
 
-    def put_back(self, data: bytes) -> None:
-        """Let `data` be what comes next."""
-        self._head = data + self._head
+    def as_file(self) -> io.BufferedReader:
+        """The bytes as a file that gives as many of them as it is asked for."""
+        return io.BufferedReader(_AsFile(self))
 
     def read(self, least: int = 0) -> bytes:
         """The next bytes; empty at the end. A file gives `least` of them, a pipe what it has."""
@@ -243,8 +241,8 @@ class ByteReader:
             told = str(error).removeprefix(f"{self.name}: ")
             self.failed = SourceError(f"{self.name}: {told}")
             return b""
-        except (OSError, EOFError, lzma.LZMAError) as error:
-            text = str(error)
+        except Exception as error:  # every codec and every store has errors of its own
+            text = str(error) or repr(error)
             if any(word in text for word in ("runcated", "EOF", "end-of-stream", "incomplete")):
                 text = "the compressed file ends in the middle; it was cut off (truncated)"
             self.failed = SourceError(f"{self.name}: cannot be read: {text}")
@@ -281,6 +279,28 @@ class ByteReader:
         self.close()
 
 
+class _AsFile(io.RawIOBase):
+    """A byte reader as a raw file."""
+
+    def __init__(self, reader: ByteReader) -> None:
+        self._reader, self._rest = reader, b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._rest or self._reader.read()
+        if not data and self._reader.failed is not None:
+            raise self._reader.failed
+        taken, self._rest = data[: len(buffer)], data[len(buffer) :]
+        buffer[: len(taken)] = taken
+        return len(taken)
+
+    def close(self) -> None:
+        self._reader.close()
+        super().close()
+
+
 def open_bytes(path: str) -> ByteReader:
     """The bytes of a file or an address, decompressed; `-` is standard input.
 
@@ -313,24 +333,3 @@ def line_blocks(reader: ByteReader, least: int = 0) -> Iterator[list[bytes]]:
     rest = b"".join(parts)
     if rest and reader.is_whole(rest):
         yield [rest]
-
-
-def byte_lines(reader: ByteReader) -> Iterator[bytes]:
-    """As :func:`line_blocks`, line by line.
-
-    >>> import io
-    >>> list(byte_lines(ByteReader(Raw(io.BytesIO(b"a\\nb\\n"), "x"), "x")))
-    [b'a', b'b']
-    """
-    for lines in line_blocks(reader):
-        yield from lines
-
-
-def open_stream(path: str) -> Any:
-    """As :func:`open_bytes`, as a file that Arrow reads from its beginning.
-
-    >>> open_stream("nowhere.arrow")
-    Traceback (most recent call last):
-    chacha.errors.SourceError: nowhere.arrow: no such file
-    """
-    return _decompress(_open(path))[0]

@@ -10,6 +10,8 @@ from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
+
 from chacha.errors import BadExample
 from chacha.sources.spec import Kind
 from chacha.vwtext import escape
@@ -18,10 +20,18 @@ __all__ = [
     "BOOLEANS",
     "LARGEST_INTEGER",
     "Pairs",
+    "check_kind",
+    "class_name",
+    "is_missing",
+    "is_nan",
+    "is_number",
     "kind_of_texts",
     "kind_of_value",
+    "label_trouble",
     "number",
     "pairs",
+    "too_large",
+    "word",
 ]
 
 Pairs = list[tuple[str, float]]
@@ -86,7 +96,7 @@ def kind_of_value(value: Any) -> Kind | None:
         return Kind.BOOLEAN
     if isinstance(value, (date, time)):
         return Kind.DATETIME
-    return Kind.VECTOR if isinstance(value, (list, tuple)) else Kind.NUMBER
+    return Kind.VECTOR if isinstance(value, (list, tuple, np.ndarray)) else Kind.NUMBER
 
 
 def number(value: Any, decimal: str = ".") -> float:
@@ -101,6 +111,10 @@ held exactly: is it a name? (--type COLUMN=category)
     """
     if isinstance(value, timedelta):
         value = value.total_seconds()
+    if isinstance(value, Decimal) and value.is_finite() and value == value.to_integral_value():
+        value = int(value)
+    if isinstance(value, np.integer):
+        value = int(value)
     if isinstance(value, str) and is_number(value, decimal):
         digits = value.lstrip("+-")
         value = int(value) if digits.isdigit() and len(digits) < 40 else value
@@ -117,6 +131,17 @@ held exactly: is it a name? (--type COLUMN=category)
     if abs(as_float) >= LARGEST_INTEGER and isinstance(value, int) and abs(value) > LARGEST_INTEGER:
         raise too_large(value)
     return as_float
+
+
+def label_trouble(error: BadExample) -> BadExample:
+    """A refusal of a number, told for the target."""
+    if error.reason == "value not finite":
+        return BadExample(str(error), "label not finite")
+    if error.reason != "not a number":
+        return error
+    got = str(error).partition(", but")[0]
+    rule = "the target must be numbers (or name one of two classes: --positive)"
+    return BadExample(f"{got}; {rule}", error.reason)
 
 
 def too_large(value: int) -> BadExample:
@@ -140,9 +165,62 @@ def word(value: Any) -> str:
     """
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, (float, Decimal)) and value == value // 1:
+    if isinstance(value, Decimal) and value.is_finite():
+        whole = value == value.to_integral_value()
+        return f"{value.to_integral_value() if whole else value:f}"
+    if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)
+
+
+def class_name(value: Any) -> str:
+    """A value of the target as the name of a class: 1, 1.0 and the text 1.00 are one.
+
+    >>> class_name("1.00"), class_name(1), class_name(True), class_name("Yes")
+    ('1', '1', 'true', 'Yes')
+    """
+    if isinstance(value, str):
+        value = value.strip()
+        if value.lower() in BOOLEANS:
+            return str(value.lower())
+        if is_number(value) and math.isfinite(float(value)):
+            return word(float(value))
+    return word(value)
+
+
+def check_kind(kind: Kind, value: Any) -> None:
+    """Refuse a value that is not of the kind that its field holds.
+
+    >>> check_kind(Kind.CATEGORY, 2)
+    Traceback (most recent call last):
+    chacha.errors.BadExample: the cell is 2, but the column holds words
+    """
+    of = kind_of_value(value)
+    texts = (Kind.CATEGORY, Kind.TEXT, Kind.DATETIME)
+    if of is None or of is kind or (of in texts and kind in texts):
+        return
+    holds = {Kind.NUMBER: "numbers", Kind.BOOLEAN: "true and false", Kind.VECTOR: "lists"}
+    reason = f"not a {kind.value}" if kind is not Kind.DATETIME else "not a date"
+    told = f"the cell is {_short(value)}, but the column holds {holds.get(kind, 'words')}"
+    raise BadExample(told, reason)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value of a dict stands for nothing: None, pandas' NA and NaT.
+
+    >>> is_missing(None), is_missing(0.0)
+    (True, False)
+    """
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
+
+
+def is_nan(value: Any) -> bool:
+    """Whether a value is NaN.
+
+    >>> is_nan(float("nan")), is_nan("nan")
+    (True, False)
+    """
+    return isinstance(value, (float, np.floating)) and bool(value != value)
 
 
 def _boolean(name: str, value: Any) -> Pairs:
@@ -172,7 +250,7 @@ def moment(value: Any, form: str | None = None) -> datetime | date | time:
             return datetime.strptime(value, form)
         if isinstance(value, str):
             return datetime.fromisoformat(value)
-    except (TypeError, ValueError, OverflowError, OSError):
+    except (TypeError, ValueError, OverflowError, OSError, re.error):
         pass
     rule = f"a date written as {form}" if form else "an ISO 8601 date (2026-11-15T10:42)"
     message = (
@@ -198,6 +276,8 @@ def _text(name: str, value: Any) -> Pairs:
 
 
 def _vector(name: str, value: Any) -> Pairs:
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        value = value.tolist()
     if not isinstance(value, (list, tuple)):
         message = f"the cell is {_short(value)}, but the column holds lists of numbers"
         raise BadExample(message, "not a vector")
@@ -214,6 +294,8 @@ def pairs(kind: Kind, name: str, value: Any, form: str | None = None) -> Pairs:
     >>> pairs(Kind.DATETIME, "day", "2026-11-15")[:4]
     [('day.year', 2026.0), ('day.month', 11.0), ('day.day', 15.0), ('day.weekday', 6.0)]
     """
+    if isinstance(value, BadExample):  # a value that Python does not have
+        raise value
     if kind is Kind.NUMBER:
         return [(name, number(value))]
     if kind is Kind.DATETIME:

@@ -36,8 +36,11 @@ class Made(NamedTuple):
 
     cells: list[Cell | BadExample]
     rows: list[int]  # -1 where the cell is empty
-    empty: bool
-    bad: bool
+
+    @property
+    def bad(self) -> bool:
+        """Whether a value could not be made a cell."""
+        return any(isinstance(cell, BadExample) for cell in self.cells)
 
     def by_row(self, empty: Cell) -> list[Cell | BadExample]:
         """The cells, one for each row."""
@@ -101,8 +104,9 @@ def is_text(column: pa.DataType) -> bool:
     (True, False)
     """
     types = pa.types
-    tests = (types.is_string, types.is_large_string, types.is_string_view)
-    return any(test(column) for test in (*tests, types.is_binary, types.is_large_binary))
+    texts = (types.is_string, types.is_large_string, types.is_string_view)
+    others = (types.is_binary, types.is_large_binary, types.is_binary_view)
+    return any(test(column) for test in (*texts, *others))
 
 
 def is_vector(column: pa.DataType) -> bool:
@@ -118,20 +122,37 @@ def is_vector(column: pa.DataType) -> bool:
     return is_castable(column.value_type) or types.is_null(column.value_type)
 
 
+def plain_or_damaged(column: pa.Array) -> tuple[pa.Array, list[int]]:
+    """As :func:`plain`, with the rows in which bytes are no text.
+
+    >>> plain_or_damaged(pa.array([b"a", bytes([255])]))[1]
+    [1]
+    """
+    try:
+        return plain(column), []
+    except pa.ArrowInvalid:
+        found = column.to_pylist()
+        texts = ["" if raw is None else raw.decode(errors="replace") for raw in found]
+        damaged = [i for i, raw in enumerate(found) if raw and texts[i].encode() != raw]
+        nulls = [raw is None for raw in found]
+        return pa.array(texts, pa.string(), mask=np.array(nulls, bool)), damaged
+
+
 def plain(column: pa.Array) -> pa.Array:
     """A column in types that compute and turn into Python values without loss or surprise."""
     types = pa.types
     if types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+        values = plain(column.dictionary)  # before it is decoded: not all types can be after
+        column = pa.DictionaryArray.from_arrays(column.indices, values).dictionary_decode()
     if is_text(column.type) and not types.is_string(column.type):
         return column.cast(pa.string())
-    if types.is_timestamp(column.type):  # Python knows microseconds
+    if types.is_timestamp(column.type) and column.type.unit == "ns":  # Python knows microseconds
         return column.cast(pa.timestamp("us", column.type.tz), safe=False)
     if types.is_time64(column.type):
         return column.cast(pa.time64("us"), safe=False)
-    if types.is_duration(column.type):
+    if column.type == pa.duration("ns"):
         return column.cast(pa.duration("us"), safe=False)
-    if types.is_decimal(column.type) or types.is_float16(column.type):
+    if types.is_float16(column.type):
         return column.cast(pa.float64())
     return column
 
@@ -152,13 +173,13 @@ def numbers(column: pa.Array, decimal: str = ".") -> list[float | BadExample]:
                 raise pa.ArrowInvalid
             values = pc.cast(texts, pa.float64())
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-            return [_number(value, decimal) for value in column.to_pylist()]
+            return [_number(value, decimal) for value in python_values(column)]
     else:
         values = pc.cast(column, pa.float64(), safe=False)
     found: NDArray[np.float64] = values.to_numpy(zero_copy_only=False)
     if np.all(np.abs(found) < LARGEST_INTEGER):  # false for NaN too
         return found.tolist()  # type: ignore[no-any-return]
-    return [_number(value, decimal) for value in column.to_pylist()]
+    return [_number(value, decimal) for value in python_values(column)]
 
 
 def is_castable(column: pa.DataType) -> bool:
@@ -173,6 +194,8 @@ def is_castable(column: pa.DataType) -> bool:
 
 
 def _number(value: Any, decimal: str) -> float | BadExample:
+    if isinstance(value, BadExample):
+        return value
     try:
         return number(value, decimal)
     except BadExample as error:
@@ -232,7 +255,7 @@ def make_cells(
     (['c=red'], [0, -1])
     """
     if len(column) < FEW:
-        return _few_cells(column.to_pylist(), kind, name, seed, form, decimal)
+        return _few_cells(python_values(column), kind, name, seed, form, decimal)
     rows, values = distinct(column)
     cells: list[Cell | BadExample] = []
     if kind is Kind.NUMBER:
@@ -243,12 +266,31 @@ def make_cells(
         for i, error in bad.items():
             cells[i] = error
     else:
-        for value in values.to_pylist():
+        for value in python_values(values):
             try:
                 cells.append(pairs_cell(pairs(kind, name, value, form), seed))
             except BadExample as error:
                 cells.append(error)
-    return Made(cells, rows, -1 in rows, any(isinstance(cell, BadExample) for cell in cells))
+    return Made(cells, rows)
+
+
+def python_values(column: pa.Array) -> list[Any]:
+    """The values as Python has them; in the place of one that it has not, what is wrong.
+
+    >>> python_values(pa.array([10**7], pa.int32()).cast(pa.date32()))[0].reason
+    'not a date'
+    """
+    try:
+        return column.to_pylist()  # type: ignore[no-any-return]
+    except (OverflowError, ValueError):
+        found: list[Any] = []
+        for value in column:
+            try:
+                found.append(value.as_py())
+            except (OverflowError, ValueError):
+                message = "the cell is a date beyond the years 1 to 9999"
+                found.append(BadExample(message, "not a date"))
+        return found
 
 
 def _few_cells(
@@ -261,13 +303,16 @@ def _few_cells(
         rows.append(-1 if value is None else len(cells))
         if value is None:
             continue
+        if isinstance(value, BadExample):
+            cells.append(value)
+            continue
         try:
             is_number = kind is Kind.NUMBER
             made = [(name, number(value, decimal))] if is_number else pairs(kind, name, value, form)
             cells.append(pairs_cell(made, seed))
         except BadExample as error:
             cells.append(error)
-    return Made(cells, rows, -1 in rows, any(isinstance(cell, BadExample) for cell in cells))
+    return Made(cells, rows)
 
 
 def texts_or_nulls(column: pa.Array, nulls: Sequence[str]) -> pa.Array:
@@ -276,6 +321,8 @@ def texts_or_nulls(column: pa.Array, nulls: Sequence[str]) -> pa.Array:
     >>> texts_or_nulls(pa.array([" a ", "NA"]), ["", "NA"]).to_pylist()
     ['a', None]
     """
+    if "nan" in nulls:
+        nulls = [*nulls, "NaN", "NAN", "Nan"]
     if len(column) < FEW:
         texts = [None if text is None else text.strip() for text in column.to_pylist()]
         return pa.array([None if text in nulls else text for text in texts], pa.string())

@@ -16,18 +16,19 @@ import pyarrow.csv as pacsv
 from chacha.errors import SourceError
 from chacha.example import Example
 from chacha.sources.base import Bad
-from chacha.sources.batch import Batch
+from chacha.sources.batch import DAMAGE, Batch
 from chacha.sources.bytestream import BLOCK, LONGEST, ByteReader
 from chacha.sources.cells import is_number
 from chacha.sources.filesource import FileSource
-from chacha.sources.spec import CsvFormat
+from chacha.sources.schema import Schema
+from chacha.sources.spec import CsvDialect
 from chacha.sources.table import TableReader
 
 __all__ = ["CsvFile"]
 
+codecs.register_error("chacha damage", lambda error: (DAMAGE, getattr(error, "end", 0)))
+
 DELIMITERS = ",;\t|"
-_NUMBER = rb'(?:^|[;\t|"\n ])[+-]?\d+%b\d+(?:[eE][+-]?\d+)?(?=[;\t|"\r\n ]|$)'
-_DOT, _COMMA = (re.compile(_NUMBER % mark) for mark in (rb"\.", b","))
 
 
 class CsvFile(FileSource):
@@ -38,14 +39,15 @@ class CsvFile(FileSource):
     """
 
     table: TableReader | None = None  # once it is being read
-    format = CsvFormat()  # what was found out about it
+    format = CsvDialect()  # what was found out about it
 
     @property
     def understood(self) -> str:  # type: ignore[override]
         """How the file is written."""
         found = self.format
         header = "line 1 names the columns" if found.header else "no header"
-        decimal = f", decimal {found.decimal!r}" if found.decimal else ""
+        point = self.table.decimal if self.table else found.decimal
+        decimal = f", decimal {point!r}" if point == "," else ""
         encoding = f", {found.encoding}" if found.encoding else ""
         return f"CSV, delimiter {found.delimiter!r}, {header}{decimal}{encoding}"
 
@@ -54,13 +56,13 @@ class CsvFile(FileSource):
         with self.open() as file:
             data = Recoded(file, self.spec.csv.encoding)
             columns = self._header(data)
-            table = self.table = TableReader(
-                self.spec, self.name, columns, self.reader, text=columns, expected=self.expected
-            )
+            schema = Schema(self.spec, self.name, columns, self.reader, expected=self.expected)
+            decimal = self.format.decimal or ("." if self.format.delimiter == "," else None)
+            table = self.table = TableReader(schema, self.reader, decimal)
             try:
                 for block in blocks(data, self.format.delimiter or ",", self.format.quote):
                     yield from table.read(self._batch(block, columns))
-                yield from table.rest()
+                yield from table.finish()
             except pa.ArrowInvalid as error:
                 raise SourceError(f"{self.name}: after row {table.row}: {error}") from error
             except OpenQuote as error:
@@ -71,7 +73,7 @@ class CsvFile(FileSource):
 
     def _batch(self, block: bytes, columns: list[str]) -> Batch:
         """One block of whole rows, as columns of text."""
-        batch = Batch(columns=None)
+        batch = Batch(columns=None, text=set(columns))
 
         def note(bad: pacsv.InvalidRow) -> str:
             got = f"{bad.actual_columns} cells, expected {bad.expected_columns}"
@@ -82,11 +84,7 @@ class CsvFile(FileSource):
             block.decode()
         except UnicodeDecodeError:
             batch.damaged = True
-            block = block.decode(errors="replace").encode()
-        if self.format.decimal is None and self.format.delimiter != ",":
-            found = "." if _DOT.search(block) else "," if _COMMA.search(block) else None
-            self.format = replace(self.format, decimal=found)
-        batch.decimal = self.format.decimal or "."
+            block = block.decode(errors="chacha damage").encode()
         batch.columns = pacsv.read_csv(
             pa.BufferReader(block),
             read_options=pacsv.ReadOptions(
@@ -111,6 +109,8 @@ class CsvFile(FileSource):
             remedy = "(--encoding names another: latin-1, utf-16, ...)"
             raise SourceError(f"{self.name}: line 1 is not UTF-8 text {remedy}") from error
         if not line.strip():
+            if file.failed is not None:
+                raise file.failed
             rule = "line 1 is empty; it must name the columns" if file.peek_line() else "is empty"
             raise SourceError(f"{self.name}: {rule}; there is nothing to learn from")
         quote = self.format.quote
@@ -135,7 +135,7 @@ class CsvFile(FileSource):
             header = not all(is_number(cell) or is_number(cell, decimal) for cell in columns)
         self.format = replace(self.format, delimiter=delimiter, header=header)
         if not header:
-            file.put_back(raw + b"\n")
+            file.put_back(raw + b"\n" if file.peek_line() else raw)
             columns = [f"c{i}" for i in range(1, len(columns) + 1)]
         self._check(columns)
         return columns
@@ -184,17 +184,25 @@ class Recoded:
         if self._head:
             block, self._head = self._head, b""
             return block
-        while block := self._file.read(least):
+        while (block := self._file.read(least)) or self._decode is not None:
             if self._decode is None:
                 return block
             try:
-                text = self._decode.decode(block)
-            except UnicodeDecodeError as error:
-                message = f"{self._file.name}: is not {self._encoding} text: {error.reason}"
-                raise SourceError(message) from error
+                text = self._decode.decode(block, final=not block)
+            except UnicodeError as error:
+                message = f"{self._file.name}: is not {self._encoding} text: {error}"
+                self._file.failed = self._file.failed or SourceError(message)
+                return b""
             if text:
                 return text.encode()
+            if not block:
+                self._decode = None
         return b""
+
+    @property
+    def failed(self) -> SourceError | None:
+        """Why nothing more could be read."""
+        return self._file.failed
 
     def peek_line(self) -> bytes:
         """The first line, without taking it."""
@@ -243,16 +251,21 @@ def blocks(file: Recoded, delimiter: str = ",", quote: str = '"') -> Iterator[by
         if quote
         else rb"(?!)()"
     )
-    held, least = b"", BLOCK
-    while data := file.read(least):
+    held, least = b"", 0
+    while data := file.read(max(least, BLOCK)):
+        if len(data) < least:  # a pipe gives what it has: wait, so as not to look again and again
+            parts = [data]
+            while sum(map(len, parts)) < least and (data := file.read(least)):
+                parts.append(data)
+            data = b"".join(parts)
         held += data
         if end := row_end(held, cell, quote.encode())[0]:
             yield held[:end]
-            held, least = held[end:], BLOCK
+            held, least = held[end:], 0
         elif len(held) > LONGEST:
             raise OpenQuote(f"a row of more than {LONGEST} bytes")
         else:
-            least *= 2  # so that a very long row is not looked through over and over
+            least = len(held)  # so that a very long row is not looked through over and over
     if not held or not file.is_whole(held):
         return
     end, is_open = row_end(held, cell, quote.encode())

@@ -4,18 +4,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import date, time
-from typing import Any
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from chacha.errors import BadExample
 from chacha.example import DEFAULT_GROUP, Example, make_example
-from chacha.sources.cells import LARGEST_INTEGER, Pairs, pairs, too_large, word
+from chacha.sources.cells import (
+    LARGEST_INTEGER,
+    Pairs,
+    is_missing,
+    is_nan,
+    kind_of_value,
+    pairs,
+    too_large,
+    word,
+)
 from chacha.sources.spec import Categories, Kind, Missing, TableSpec
 from chacha.vwtext import escape, murmur
 
-__all__ = ["DictReader", "EmptyCell", "Grouping", "feature", "flatten", "is_grouped"]
+__all__ = ["DictReader", "EmptyCell", "Grouping", "Leaf", "feature", "flatten", "is_grouped"]
 
+MOST_CODES = 1_000_000  # categories of a column that are coded
 SIMPLE = frozenset({float, int, str, bool, type(None)})  # types that need no second look
+
+
+_TYPES = {str: Kind.CATEGORY, float: Kind.NUMBER, int: Kind.NUMBER}  # a date in a str is a word
 
 
 class EmptyCell(BadExample):
@@ -36,14 +51,11 @@ def feature(name: str, value: Any) -> Pairs:
         raise BadExample("a feature has no name; every feature needs one")
     if type(value) is float and math.isfinite(value):
         return [(escape(name), value)]
-    if value is None:
+    if is_missing(value):
         return []
-    if isinstance(value, str):
-        return pairs(Kind.CATEGORY, escape(name), value)
-    if isinstance(value, (date, time)):
-        return pairs(Kind.DATETIME, escape(name), value)
-    if isinstance(value, (list, tuple)):
-        return pairs(Kind.VECTOR, escape(name), value)
+    kind = _TYPES.get(type(value)) or kind_of_value(value)
+    if kind in (Kind.CATEGORY, Kind.DATETIME, Kind.VECTOR):
+        return pairs(kind, escape(name), value)
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError) as error:
@@ -54,8 +66,8 @@ def feature(name: str, value: Any) -> Pairs:
     if not math.isfinite(number):
         message = f"feature {name!r} is {value!r}; values must be finite (None: missing)"
         raise BadExample(message, "value not finite")
-    if isinstance(value, int) and abs(value) > LARGEST_INTEGER:
-        raise too_large(value)
+    if isinstance(value, (int, np.integer)) and abs(int(value)) > LARGEST_INTEGER:
+        raise too_large(int(value))
     return [(escape(name), number)]
 
 
@@ -109,6 +121,18 @@ class Grouping:
         return group or self._labels[murmur(name.encode(), 0) % len(self._labels)]
 
 
+class Leaf(NamedTuple):
+    """One entry of a dict: its group, its path, its name in the group, and its value."""
+
+    group: str
+    path: str
+    name: str
+    value: Any
+
+
+_by_group = itemgetter(0, 1)
+
+
 class DictReader:
     """Turns dicts into examples, and remembers what was decided about features and columns.
 
@@ -132,44 +156,44 @@ class DictReader:
         self.spec = TableSpec()
         self.grouping: Grouping | None = None
         self.kinds: dict[str, Kind] = {}  # of the columns of tables
+        self.texts: set[str] = set()  # columns of tables that are written as text
         self.codes: dict[str, dict[str, int]] = {}  # of their words
 
     def example(self, x: Mapping[Any, Any], place: str = "") -> Example:
         """The example of a dict, flat or of groups. A pure read."""
-        values = dict(flatten(x)) if is_grouped(x) else {str(n): v for n, v in x.items()}
-        groups = {
-            group: [
-                pair for path, name in entries for pair in self.features(path, name, values[path])
-            ]
-            for group, entries in self.layout(x, values).items()
-        }
+        groups: dict[str, Pairs] = {}
+        for group, path, name, value in self.leaves(x):
+            groups.setdefault(group, []).extend(self.features(path, name, value))
         return make_example(groups, place=place)
 
-    def layout(
-        self, x: Mapping[Any, Any], values: Iterable[str]
-    ) -> dict[str, list[tuple[str, str]]]:
-        """Group -> its entries, each with its path and its name in there, all in order.
+    def leaves(self, x: Mapping[Any, Any]) -> list[Leaf]:
+        """The entries of a dict with their groups, in the order in which they are written.
 
         The objects in a dict of dicts are groups by name, what stands beside them belongs to
         the group without a name. Groups that were asked for go over that.
         """
-        groups: dict[str, list[tuple[str, str]]] = {}
+        found: list[Leaf] = []
         if is_grouped(x) and not self.spec.groups:
-            tops = {str(name) for name, value in x.items() if isinstance(value, Mapping)}
-            for path in sorted(values):
-                top = next((t for t in tops if path.startswith(f"{t}.")), None)
-                group = DEFAULT_GROUP if top is None else escape(top)
-                name = path if top is None else path[len(top) + 1 :]
-                groups.setdefault(group, []).append((path, name))
+            for key, value in x.items():
+                name = str(key)
+                if isinstance(value, Mapping):
+                    group = escape(name)
+                    found += [Leaf(group, f"{name}.{n}", n, v) for n, v in flatten(value)]
+                else:
+                    found.append(Leaf(DEFAULT_GROUP, name, name, value))
         else:
-            grouping = self.grouping or Grouping(values, self.spec)
-            for path in sorted(values):
-                groups.setdefault(grouping.group_of(path), []).append((path, path))
-        return dict(sorted(groups.items()))
+            flat = list(flatten(x))
+            grouping = self.grouping or Grouping([path for path, _ in flat], self.spec)
+            found = [Leaf(grouping.group_of(path), path, path, value) for path, value in flat]
+        found.sort(key=_by_group)
+        return found
 
     def features(self, column: str, name: str, value: Any) -> Pairs:
         """The features of one value, by what is known of its column."""
-        if value is None or (value != value and "nan" in self.spec.nulls):
+        if column in self.texts and isinstance(value, str):
+            value = value.strip()
+            value = None if value in self.spec.nulls else value
+        if is_missing(value) or ("nan" in self.spec.nulls and is_nan(value)):
             return self.missing(column, escape(name))
         kind = self.kinds.get(column)
         if kind is None or not name:
@@ -198,12 +222,15 @@ class DictReader:
             self.grouping = Grouping(dict(flatten(x)), self.spec)
         if self.spec.categories is Categories.CODE:
             for column, value in flatten(x):
-                if self.kinds.get(column) is Kind.CATEGORY and value is not None:
+                if self.kinds.get(column) is Kind.CATEGORY and not is_missing(value):
                     self.code(column, word(value))
 
     def code(self, column: str, name: str) -> int:
         """The code of a category; a new one gets the next."""
         codes = self.codes.setdefault(column, {})
+        if len(codes) >= MOST_CODES and name not in codes:
+            told = f"column {column!r} has more than {MOST_CODES} categories"
+            raise BadExample(f"{told}; take them as indicators", "too many categories")
         return codes.setdefault(name, len(codes))
 
     def adopt(self, spec: TableSpec, groups: Mapping[str, str] | None = None) -> None:

@@ -96,27 +96,25 @@ def open_file(
     chacha.errors.SourceError: nowhere.csv: no such file
     """
     told = form or format_of_name(path)
-    if told in _AT_RANDOM:
-        return _AT_RANDOM[told](path, table, reader, expected)
+    if told is Format.PARQUET:
+        return open_parquet(path, table, reader, expected)
     file = open_bytes(path)
     found = told or _sniff(file)
     if found is Format.JSON_LINES and form is None and _is_vw_json(file):
         found = Format.VW_JSON
     if found is Format.TSV and table.csv.delimiter is None:
         table = replace(table, csv=replace(table.csv, delimiter="\t"))
-    if found in _FROM_THE_START:
-        return _FROM_THE_START[found](path, table, file, reader, expected)
-    file.close()
-    return _AT_RANDOM[found](path, table, reader, expected)
+    if found is Format.PARQUET:
+        file.close()
+        return open_parquet(path, table, reader, expected)
+    return _FROM_THE_START[found](path, table, file, reader, expected)
 
 
-_AT_RANDOM: dict[
-    Format | None, Callable[[str, TableSpec, DictReader | None, Expected | None], Source]
-] = {Format.PARQUET: open_parquet, Format.ARROW: open_arrow}
 _FROM_THE_START: dict[
     Format,
     Callable[[str, TableSpec, ByteReader, DictReader | None, Expected | None], Source],
 ] = {
+    Format.ARROW: open_arrow,
     Format.VW: VWFile,
     Format.VW_JSON: VWJsonFile,
     Format.JSON_LINES: JsonLines,

@@ -44,7 +44,7 @@ def find_dataset(number: str, spec: TableSpec) -> tuple[str, TableSpec]:
     target = spec.target or dataset.default_target_attribute
     if target is None or "," in target:
         raise ConfigError(f"openml:{number}: names no single target; choose one with --target")
-    return str(path), replace(spec, target=target, ignore=(*spec.ignore, *ignored))
+    return str(path), replace(spec, target=target, drop=(*spec.drop, *ignored))
 
 
 def _listed(names: Any) -> list[str]:

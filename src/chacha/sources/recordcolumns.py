@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
@@ -11,18 +11,21 @@ import pyarrow as pa
 from chacha.errors import BadExample
 from chacha.example import DEFAULT_GROUP, Example, finite
 from chacha.sources.assembly import Assembler
-from chacha.sources.cells import LARGEST_INTEGER
-from chacha.sources.columns import Cell, make_cells
-from chacha.sources.dicts import DictReader
+from chacha.sources.cells import LARGEST_INTEGER, number
+from chacha.sources.columns import Cell, make_cells, pairs_cell
+from chacha.sources.dicts import DictReader, Leaf
 from chacha.sources.spec import Kind
 from chacha.vwtext import escape, hash_name, show_all_exactly
 
 __all__ = ["Columns", "make_columns"]
 
+NONE = type(None)
 PLAIN: dict[Kind, set[type]] = {
-    Kind.NUMBER: {int, float},
-    Kind.CATEGORY: {str},
-    Kind.BOOLEAN: {bool},
+    Kind.NUMBER: {int, float, NONE},
+    Kind.CATEGORY: {str, NONE},
+    Kind.BOOLEAN: {bool, NONE},
+    Kind.DATETIME: {str, NONE},
+    Kind.TEXT: {str, NONE},
 }
 """What a column may hold to be taken as a whole."""
 
@@ -44,41 +47,56 @@ class Columns(NamedTuple):
 
 def make_columns(
     labels: Sequence[Any],
-    columns: Mapping[str, Sequence[Any]],
-    layout: Mapping[str, Sequence[tuple[str, str]]],
+    shape: Sequence[Leaf],
+    columns: Sequence[Sequence[Any]],
     reader: DictReader,
 ) -> Columns | None:
     """The columns as cells; None if a value is odd, so that its record is looked at by itself.
 
     >>> reader = DictReader()
     >>> reader.kinds["x"] = Kind.NUMBER
-    >>> made = make_columns([1, 2], {"x": [0.5, 3]}, {"x": [("x", "x")]}, reader)
+    >>> made = make_columns([1, 2], [Leaf("x", "x", "x", 0)], [[0.5, 3]], reader)
     >>> [example.line for example in made.examples(["t:1", "t:2"])]
     ['1.0 |x x:0.5', '2.0 |x x:3.0']
     """
-    if not _are_good(labels, reader):
+    if not _are_good(labels, reader) or not columns:
         return None
     cells: list[list[Cell]] = []
-    for group, entries in layout.items():
-        seed = 0 if group == DEFAULT_GROUP else hash_name(group, 0)
-        for path, name in entries:
-            kind = reader.kinds.get(path)
-            values = columns[path]
-            if kind is None or not name or not set(map(type, values)) <= PLAIN.get(kind, set()):
-                return None
-            array: Any = values
-            if kind is Kind.NUMBER:
-                array = np.array(values, np.float64)
-                if not np.all(np.abs(array) < LARGEST_INTEGER):  # also false for NaN
-                    return None
-            made = make_cells(pa.array(array), kind, escape(name), seed, None, ".")
-            good = [cell for cell in made.cells if isinstance(cell, Cell)]
-            if len(good) < len(made.cells):
-                return None
-            cells.append([good[i] for i in made.rows])
+    sizes: dict[str, int] = {}
+    for leaf, values in zip(shape, columns, strict=True):
+        made = _column(leaf, values, reader)
+        if made is None:
+            return None
+        cells.append(made)
+        sizes[leaf.group] = sizes.get(leaf.group, 0) + 1
     texts, shown = show_all_exactly(np.array(labels, np.float64))
-    sizes = {group: len(entries) for group, entries in layout.items()}
-    return Columns(Assembler(sizes), cells, texts, shown) if cells else None
+    return Columns(Assembler(sizes), cells, texts, shown)
+
+
+def _column(leaf: Leaf, values: Sequence[Any], reader: DictReader) -> list[Cell] | None:
+    """The cells of a column; None if a value is odd."""
+    group, path, name, _ = leaf
+    kind = reader.kinds.get(path)
+    if kind is None or not name or not set(map(type, values)) <= PLAIN.get(kind, set()):
+        return None
+    seed = 0 if group == DEFAULT_GROUP else hash_name(group, 0)
+    label = escape(name)
+    try:
+        empty = pairs_cell(reader.missing(path, label) if None in values else [], seed)
+        array = pa.array(values, pa.float64() if kind is Kind.NUMBER else None)
+    except (BadExample, OverflowError, UnicodeEncodeError, pa.ArrowException):
+        return None
+    if kind is Kind.NUMBER and not _are_small(array):
+        return None
+    made = make_cells(array, kind, label, seed, reader.spec.format_of(path), ".")
+    if made.bad:
+        return None
+    return cast("list[Cell]", made.by_row(empty))
+
+
+def _are_small(array: pa.Array) -> bool:
+    """Whether a float holds all of them exactly; false for NaN too."""
+    return bool(np.all(np.abs(array.drop_null().to_numpy()) < LARGEST_INTEGER))
 
 
 def _are_good(labels: Sequence[Any], reader: DictReader) -> bool:
@@ -86,7 +104,7 @@ def _are_good(labels: Sequence[Any], reader: DictReader) -> bool:
         return False
     try:
         for label in labels:
-            reader.check(finite(label, "label"))
+            reader.check(finite(number(label), "label"))
     except BadExample:
         return False
     return True

@@ -6,22 +6,32 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from chacha.errors import BadExample, SourceError
+from chacha.errors import BadExample, ConfigError, SourceError
 from chacha.example import Example, finite
 from chacha.sources.base import Bad
 from chacha.sources.batch import Expected
 from chacha.sources.bytestream import BLOCK
-from chacha.sources.cells import kind_of_value, number, word
-from chacha.sources.dicts import DictReader, EmptyCell, flatten
+from chacha.sources.cells import (
+    check_kind,
+    class_name,
+    is_missing,
+    is_nan,
+    kind_of_value,
+    label_trouble,
+    number,
+    word,
+)
+from chacha.sources.dicts import DictReader, EmptyCell, flatten, is_grouped
 from chacha.sources.jsontext import MALFORMED, read_object
 from chacha.sources.recordcolumns import Columns, make_columns
-from chacha.sources.spec import Categories, Kind, Missing, TableSpec, listed
+from chacha.sources.spec import Categories, Kind, Missing, TableSpec, listed, names
 from chacha.sources.vw import LineFile, read_line
 from chacha.vwtext import escape
 
 __all__ = ["JsonLines", "RecordReader"]
 
 MOST_KINDS = 100_000  # fields that are remembered
+WATCHED = 100  # records in which every field that is named in the settings must have appeared
 LEAST = 8  # records that are worth to be turned into columns
 
 
@@ -46,30 +56,38 @@ class RecordReader:
     ) -> None:
         self.spec, self.name = spec, name
         self.reader = reader or DictReader()
-        self.reader.adopt(spec)
         self.expected = expected or Expected()
         self.target = spec.target or self.expected.target
+        self._unseen = {name for name in (spec.weight, spec.tag) if name is not None}
+        self._unseen |= {*spec.kinds, *spec.formats, *spec.ignore}
+        self._seen = 0
 
     def row(self, record: Mapping[str, Any], place: str) -> Example | Bad:
         """The example of one record, or what is wrong with it. A bad one leaves no trace."""
         fields = {str(name): value for name, value in record.items()}
+        self._watch([fields])
         target = self.target or self._last(fields)
-        if fields.get(target) is None:
+        value = take(fields, target)
+        if is_missing(value):
             message = f"the record has no {target!r}, the target; learning needs it"
             return Bad(place, "no label", message)
+        before = self.reader.spec
         new: dict[str, Kind] = {}
         try:
-            label = self._label(target, fields.pop(target))
-            weight = fields.pop(self.spec.weight, None) if self.spec.weight else None
-            tag = fields.pop(self.spec.tag, None) if self.spec.tag else None
-            x = _without(fields, self.spec) if self.spec.ignore else fields
+            self.reader.adopt(self.spec)
+            label = self._label(target, value)
+            weight = take(fields, self.spec.weight) if self.spec.weight else None
+            tag = take(fields, self.spec.tag) if self.spec.tag else None
+            x = _without(fields, self.spec) if self.spec.ignore or self.spec.drop else fields
             new = self._new_kinds(x)
             self.reader.kinds.update(new)
             example = self.reader.example(x, place)
             if tag is not None:
                 example = replace(example, tag=escape(word(tag)))
             example = example.with_label(label, None if weight is None else number(weight))
+            example.line.encode()
         except (BadExample, UnicodeEncodeError) as found:
+            self.reader.spec = before
             for path in new:
                 del self.reader.kinds[path]
             error = _refusal(found)
@@ -79,6 +97,23 @@ class RecordReader:
         self.target = self.expected.target = target
         return example
 
+    def _watch(self, records: Sequence[Mapping[str, Any]]) -> None:
+        """Refuse a setting for a field that the first records do not have: it is misspelt."""
+        for record in records:
+            if not self._unseen or self._seen > WATCHED:
+                return
+            self._seen += 1
+            paths = [path for path, _ in flatten(record)]
+            self._unseen -= {p for p in self._unseen if any(names(p, path) for path in paths)}
+            if self._seen == WATCHED:
+                self.finish()
+
+    def finish(self) -> None:
+        """To be called when the records have come to their end."""
+        if self._unseen and self._seen:
+            told = f"no record has a field {min(self._unseen)!r}, which is named in the settings"
+            raise ConfigError(f"{self.name}: {told}")
+
     def rows(self, records: Sequence[tuple[Mapping[str, Any], str]]) -> Iterator[Example | Bad]:
         """As :meth:`row`, for many records with their places.
 
@@ -87,7 +122,7 @@ class RecordReader:
         at = 0
         while at < len(records):
             alike = self._alike(records, at)
-            cells = self._columns([record for record, _ in alike]) if len(alike) >= LEAST else None
+            cells = self._together([r for r, _ in alike]) if len(alike) >= LEAST else None
             if cells is None:
                 for record, place in alike:
                     yield self.row(record, place)
@@ -107,27 +142,30 @@ class RecordReader:
             end += 1
         return records[at:end]
 
-    def _columns(self, records: Sequence[Mapping[str, Any]]) -> Columns | None:
+    def _together(self, records: Sequence[Mapping[str, Any]]) -> Columns | None:
         """The records as columns of cells; None if one of them has to be looked at by itself."""
-        spec = self.spec
-        plain = not (spec.weight or spec.tag or spec.positive or spec.ignore)
-        if not plain or spec.categories is Categories.CODE or self.target is None:
+        spec, reader, first = self.spec, self.reader, records[0]
+        odd = spec.weight or spec.tag or spec.positive or spec.ignore or spec.drop or self._unseen
+        if odd or spec.categories is Categories.CODE or reader.spec != spec:
             return None
-        nested = any(isinstance(value, Mapping) for value in records[0].values())
-        if nested:
-            flat = [dict(flatten(record)) for record in records]
-            paths = list(flat[0])
-            if any(list(record) != paths for record in flat):
-                return None
-            columns = {path: [record[path] for record in flat] for path in paths}
+        target = self.target
+        if target is None or target not in first or not all(type(n) is str for n in first):
+            return None
+        if reader.grouping is None and not is_grouped(first):
+            return None  # the first flat record decides the groups
+        labels = [record[target] for record in records]
+        rows = [{n: v for n, v in record.items() if n != target} for record in records]
+        leaves = [reader.leaves(row) for row in rows] if is_grouped(rows[0]) else None
+        if leaves is None:
+            shape = reader.leaves(rows[0])
+            columns = [[row[leaf.path] for row in rows] for leaf in shape]
         else:
-            columns = {path: [record[path] for record in records] for path in records[0]}
-        if self.target not in columns:
-            return None
-        labels = columns.pop(self.target)
-        x = {name: value for name, value in records[0].items() if name != self.target}
-        layout = self.reader.layout(x, columns)
-        return make_columns(labels, columns, layout, self.reader)
+            shape = leaves[0]
+            alike = [leaf[:3] for leaf in shape]
+            if any([leaf[:3] for leaf in row] != alike for row in leaves):
+                return None
+            columns = [[leaf.value for leaf in column] for column in zip(*leaves, strict=True)]
+        return make_columns(labels, shape, columns, reader)
 
     def _last(self, fields: Mapping[str, Any]) -> str:
         """The last field of the first record, if it can be a target."""
@@ -139,29 +177,51 @@ class RecordReader:
 
     def _label(self, target: str, value: Any) -> float:
         if self.spec.positive is not None:
-            label = 1.0 if word(value) == self.spec.positive else -1.0
+            label = 1.0 if class_name(value) == class_name(self.spec.positive) else -1.0
         else:
             try:
                 label = number(value)
             except BadExample as error:
-                told = str(error).replace(
-                    ", but the column holds numbers",
-                    "; the target must be numbers (or name one of two classes: --positive)",
-                )
-                raise BadExample(f"column {target!r}: {told}", error.reason) from error
+                told = label_trouble(error)
+                raise BadExample(f"column {target!r}: {told}", told.reason) from error
         self.reader.check(finite(label, "label"))
         return label
 
     def _new_kinds(self, x: Mapping[str, Any]) -> dict[str, Kind]:
-        """What the fields hold that are new, by their first value."""
+        """What the fields hold that are new, by their first value; refuses another kind later."""
         known = self.reader.kinds
         new: dict[str, Kind] = {}
         for path, value in flatten(x):
-            if path not in known and len(known) + len(new) < MOST_KINDS:
-                kind = self.spec.kind_of(path) or kind_of_value(value)
-                if kind is not None:
+            if is_missing(value) or ("nan" in self.spec.nulls and is_nan(value)):
+                continue
+            told = self.spec.kind_of(path)
+            if path not in known:
+                if len(known) + len(new) < MOST_KINDS and (kind := told or kind_of_value(value)):
                     new[path] = kind
+            elif told is None and path not in self.reader.texts:
+                try:
+                    check_kind(known[path], value)
+                except BadExample as error:
+                    raise BadExample(f"column {path!r}: {error}", error.reason) from error
         return new
+
+
+def take(fields: dict[str, Any], path: str) -> Any:
+    """The value of a field, which is taken out; a path leads into objects.
+
+    >>> fields = {"a": {"b": 1, "c": 2}}
+    >>> take(fields, "a.b"), fields
+    (1, {'a': {'c': 2}})
+    """
+    if path in fields:
+        return fields.pop(path)
+    top, dot, rest = path.partition(".")
+    if not dot or not isinstance(fields.get(top), Mapping):
+        return None
+    inside = dict(fields[top])
+    value = take(inside, rest)
+    fields[top] = inside
+    return value
 
 
 def _refusal(error: BadExample | UnicodeEncodeError) -> BadExample:
@@ -192,7 +252,8 @@ class JsonLines(LineFile):
 
     def __iter__(self) -> Iterator[Example | Bad]:
         self._records = RecordReader(self.spec, self.name, self.reader, self.expected)
-        return super().__iter__()
+        yield from super().__iter__()
+        self._records.finish()
 
     def row(self, text: str, place: str) -> Example | Bad:
         """The example of one line."""

@@ -65,6 +65,8 @@ class Rows:
                 yield records.row(row, place)
             else:
                 yield self._pair(row, place)
+        if records is not None:
+            records.finish()
 
     def _all_records(self, rows: Any) -> Iterator[Example | Bad]:
         """Records that all lie there, so that some may be looked at together."""
@@ -73,6 +75,7 @@ class Rows:
             some = rows[start : start + TOGETHER]
             places = (f"{self.name}: row {i}" for i in count(start + 1))
             yield from records.rows(list(zip(some, places, strict=False)))
+        records.finish()
 
     def _pair(self, row: Any, place: str) -> Example | Bad:
         try:
@@ -92,5 +95,7 @@ class Rows:
             self._reader.check(example.label or 0.0)
         except BadExample as error:
             return Bad(place, error.reason, str(error))
+        except UnicodeEncodeError as error:
+            return Bad(place, "not UTF-8", f"the row is not UTF-8 text: {error}")
         self._reader.settle(x)
         return example

@@ -15,6 +15,7 @@ from chacha.errors import BadExample, SourceError
 from chacha.example import DEFAULT_GROUP, Example, Feature, finite
 from chacha.sources.base import Bad
 from chacha.sources.bytestream import BLOCK, line_blocks
+from chacha.sources.cells import LARGEST_INTEGER, class_name, label_trouble, number, too_large
 from chacha.sources.dicts import DictReader
 from chacha.sources.filesource import FileSource
 from chacha.sources.spec import GroupBy, TableSpec, parts
@@ -33,7 +34,9 @@ __all__ = ["LibsvmFile", "SparseRows", "looks_like_libsvm"]
 DECIDING = 100  # rows that decide how many columns there are
 ROWS = 1024
 MOST_KNOWN = 1 << 16
+MOST_HELD = 100_000  # rows that are waited for at most
 _DECIMAL = re.compile(r"-?\d{1,20}(\.\d{0,20})?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?(inf|nan)", re.I)
 _LIBSVM = re.compile(r"[+-]?[\d.]+(?:[eE][+-]?\d+)?(?:\s+(?:qid|\d+):\S+)+\s*(?:#.*)?")
 
 
@@ -44,6 +47,14 @@ def looks_like_libsvm(line: str) -> bool:
     (True, False)
     """
     return _LIBSVM.fullmatch(line.strip()) is not None
+
+
+class Line(NamedTuple):
+    """A line: its label, its words `index:value`, and where it stands."""
+
+    label: float
+    words: list[str]
+    place: str
 
 
 class Entry(NamedTuple):
@@ -64,23 +75,34 @@ def split_line(text: str) -> tuple[float, list[str]]:
     label, *words = text.partition("#")[0].split() or [""]
     if words and words[0].startswith("qid:"):
         del words[0]
-    try:
-        return finite(float(label), "label"), words
-    except ValueError as error:
-        raise BadExample(f"the label is {label!r:.40}; it must be a number", "malformed") from error
+    if not _NUMBER.fullmatch(label):
+        raise BadExample(f"the label is {label!r:.40}; it must be a number", "malformed")
+    return finite(float(label), "label"), words
 
 
-def check_order(entries: Sequence[Entry]) -> None:
-    """Refuse indices that repeat or do not ascend."""
+def disorder(entries: Sequence[Entry]) -> BadExample | None:
+    """What is wrong with the order of the indices: they must ascend.
+
+    >>> disorder([Entry(7, 0, "", None), Entry(3, 0, "", None)]).reason
+    'index out of order'
+    """
     indices = [entry.at for entry in entries]
     if all(map(lt, indices, indices[1:])):
-        return
-    for before, after in pairwise(indices):
-        if after == before:
-            raise BadExample(f"index {after} stands twice", "index repeated")
-        if after < before:
-            message = f"index {after} stands after {before}; indices must ascend"
-            raise BadExample(message, "index out of order")
+        return None
+    before, after = next((a, b) for a, b in pairwise(indices) if b <= a)
+    if after == before:
+        return BadExample(f"index {after} stands twice", "index repeated")
+    message = f"index {after} stands after {before}; indices must ascend"
+    return BadExample(message, "index out of order")
+
+
+def _is_good(row: Line) -> bool:
+    """Whether nothing is wrong with a row."""
+    try:
+        indices = [index_and_value(word)[0] for word in row.words]
+    except BadExample:
+        return False
+    return all(map(lt, indices, indices[1:]))
 
 
 def index_and_value(word: str) -> tuple[int, str, float | None]:
@@ -98,10 +120,9 @@ def index_and_value(word: str) -> tuple[int, str, float | None]:
         raise BadExample(f"{word!r:.40} has an index beyond 10^18", "malformed")
     if _DECIMAL.fullmatch(value):
         return int(index), value, None
-    try:
-        text, read = show_number(float(value))
-    except ValueError as error:
-        raise BadExample(f"{word!r:.40} has no number after ':'", "malformed") from error
+    if not _NUMBER.fullmatch(value):
+        raise BadExample(f"{word!r:.40} has no number after ':'", "malformed")
+    text, read = show_number(float(value))
     if not -FLOAT32_MAX <= read <= FLOAT32_MAX:
         raise BadExample(f"{word!r:.40} has no finite value", "value not finite")
     return int(index), text, read
@@ -124,21 +145,27 @@ class LibsvmFile(FileSource):
         self._groups: Ranges | None = None
         self._known: dict[str, Entry | BadExample] = {}  # words that were seen
         number = 0
-        held: list[tuple[float, list[str], str] | Bad] = []
+        held: list[Line | Bad] = []
+        good: list[Line] = []  # the first rows, by which the groups are decided
         with self.open() as file:
             for lines in line_blocks(file, BLOCK):
-                held += [self._line(line, number + i) for i, line in enumerate(lines, start=1)]
+                read = [self._line(line, number + i) for i, line in enumerate(lines, start=1)]
+                held += read
                 number += len(lines)
-                if self._groups is None and len(held) < DECIDING:
-                    continue
+                if self._groups is None:
+                    good += [row for row in read if isinstance(row, Line) and _is_good(row)]
+                    if len(good) < DECIDING and len(held) < MOST_HELD:
+                        continue
+                    self._decide(good)
                 yield from self._examples(held)
                 held = []
+            self._decide(good)
             yield from self._examples(held)
             yield from file.end(f"after line {number}")
         if not number:
             raise SourceError(f"{self.name}: is empty; there is nothing to learn from")
 
-    def _line(self, line: bytes, number: int) -> tuple[float, list[str], str] | Bad:
+    def _line(self, line: bytes, number: int) -> Line | Bad:
         place = f"{self.name}:{number}"
         try:
             text = line.decode().strip("\ufeff \r\n")
@@ -150,43 +177,40 @@ class LibsvmFile(FileSource):
             return Bad(place, "not UTF-8", f"the line is not UTF-8 text ({error.reason})")
         except BadExample as error:
             return Bad(place, error.reason, str(error))
-        return label, words, place
+        return Line(label, words, place)
 
-    def _examples(
-        self, rows: Sequence[tuple[float, list[str], str] | Bad]
-    ) -> Iterator[Example | Bad]:
-        good = [row for row in rows if not isinstance(row, Bad)]
-        if self._groups is None:
-            self._groups = self._decide([word for _, words, _ in good[:DECIDING] for word in words])
+    def _examples(self, rows: Sequence[Line | Bad]) -> Iterator[Example | Bad]:
+        assert self._groups is not None
+        good = [row for row in rows if isinstance(row, Line)]
         groups, known = self._groups, self._known
         if len(known) > MOST_KNOWN:
             known.clear()
-        self._learn({word for _, words, _ in good for word in words}.difference(known))
-        labels = iter(zip(*show_all_exactly(np.array([row[0] for row in good])), strict=True))
+        self._learn({word for row in good for word in row.words}.difference(known))
+        labels = iter(zip(*show_all_exactly(np.array([row.label for row in good])), strict=True))
         for row in rows:
             if isinstance(row, Bad):
                 yield row
                 continue
-            _, words, place = row
             text, label = next(labels)
-            entries = [known[word] for word in words]
-            try:
-                for entry in entries:
-                    if isinstance(entry, BadExample):
-                        raise entry
-                good_ones = cast("list[Entry]", entries)
-                check_order(good_ones)
-            except BadExample as error:
-                yield Bad(place, error.reason, str(error))
-                continue
-            yield groups.example(good_ones, text, label, place)
+            entries = [known[word] for word in row.words]
+            bad = next((entry for entry in entries if isinstance(entry, BadExample)), None)
+            good_ones = [entry for entry in entries if isinstance(entry, Entry)]
+            bad = bad or disorder(good_ones)
+            if bad is None:
+                yield groups.example(good_ones, text, label, row.place)
+            else:
+                yield Bad(row.place, bad.reason, str(bad))
 
-    def _decide(self, words: Sequence[str]) -> Ranges:
-        """The groups, by the largest index of the first rows."""
-        found = [word.partition(":")[0] for word in words]
-        few = [int(index) for index in found if index.isdecimal() and len(index) < 18]
-        first = 1 if min(few, default=1) else 0  # some files count from 0
-        return Ranges(self.spec, first, max(few, default=1) + 1 - first)
+    def _decide(self, rows: Sequence[Line]) -> None:
+        """The groups, by the largest index of the first good rows, or as the file before has."""
+        if self._groups is None and self.expected is not None:
+            self._groups = self.expected.ranges
+        if self._groups is None:
+            few = [index_and_value(word)[0] for row in rows[:DECIDING] for word in row.words]
+            first = 1 if min(few, default=1) else 0  # some files count from 0
+            self._groups = Ranges(self.spec, first, max(few, default=1) + 1 - first)
+        if self.expected is not None:
+            self.expected.ranges = self._groups
 
     def _learn(self, new: set[str]) -> None:
         """What words become that are new: each distinct one is looked at once."""
@@ -250,7 +274,7 @@ class Ranges:
         """The number of the group of each index."""
         if self._size:
             ranges: NDArray[np.intp] = ((indices - self._first) // self._size).astype(np.intp)
-            return np.minimum(ranges, self.known - 1)
+            return np.clip(ranges, 0, self.known - 1)
         number = {name: i for i, name in enumerate(self.names)}
         found: list[int] = []
         for index in indices.tolist():
@@ -304,7 +328,7 @@ class SparseRows:
     ) -> None:
         self.name = name
         self.spec = spec or TableSpec()
-        self._matrix, self._labels = matrix.tocsr(), labels
+        self._matrix, self._labels = matrix.tocsr(copy=True), labels
         self._check = (reader or DictReader()).check
         self._matrix.sum_duplicates()
 
@@ -327,11 +351,17 @@ class SparseRows:
                     yield Bad(places[i], trouble.reason, str(trouble))
 
     def _label(self, row: int) -> float | BadExample:
+        value, positive = self._labels[row], self.spec.positive
+        if value is None:
+            return BadExample("the row has no label; learning needs one", "no label")
         try:
-            label = finite(self._labels[row], "label")
+            if positive is not None:
+                label = 1.0 if class_name(value) == class_name(positive) else -1.0
+            else:
+                label = finite(number(value), "label")
             self._check(label)
         except BadExample as error:
-            return error
+            return label_trouble(error)
         return label
 
 
@@ -349,7 +379,10 @@ def _entries(part: Any, groups: Ranges) -> list[Entry | BadExample]:
     found: list[Entry | BadExample] = []  # each distinct pair of column and value once
     for pair in pairs.tolist():
         j, v = divmod(pair, len(values))
-        if -FLOAT32_MAX <= reads[v] <= FLOAT32_MAX:
+        if part.dtype.kind in "iu" and abs(values[v]) > LARGEST_INTEGER:
+            error = too_large(int(values[v]))
+            found.append(BadExample(f"column {names[j]!r}: {error}", error.reason))
+        elif -FLOAT32_MAX <= reads[v] <= FLOAT32_MAX:
             found.append(entry(j, numbers[j], names[j], texts[v], reads[v], hashes[j]))
         else:
             message = f"column {names[j]!r}: the cell is {reads[v]}; values must be finite"

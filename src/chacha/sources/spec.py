@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import re
 import string
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from datetime import datetime
 from enum import Enum
 from fnmatch import fnmatchcase
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from chacha.errors import ConfigError
 from chacha.vwtext import escape
@@ -17,11 +18,15 @@ from chacha.vwtext import escape
 __all__ = [
     "NULLS",
     "Categories",
-    "CsvFormat",
+    "CsvDialect",
     "GroupBy",
     "Kind",
     "Missing",
     "TableSpec",
+    "listed",
+    "names",
+    "parts",
+    "refuse_unused",
     "sequential_groups",
 ]
 
@@ -98,7 +103,7 @@ class GroupBy(Enum):
 
 
 @dataclass(frozen=True)
-class CsvFormat:
+class CsvDialect:
     """How a CSV file is written; what is None is guessed from its first lines.
 
     Parameters
@@ -116,7 +121,7 @@ class CsvFormat:
 
     Examples
     --------
-    >>> CsvFormat(delimiter=";", decimal=",").quote
+    >>> CsvDialect(delimiter=";", decimal=",").quote
     '"'
     """
 
@@ -127,7 +132,7 @@ class CsvFormat:
     encoding: str | None = None
 
     def __post_init__(self) -> None:
-        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in "\r\n"):
+        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in "\r\n\0"):
             raise ConfigError(f"the delimiter must be one character, got {self.delimiter!r}")
         if len(self.quote) > 1 or not self.quote.isascii() or self.quote in ("\r", "\n"):
             raise ConfigError(f"the quote must be one character or none, got {self.quote!r}")
@@ -140,7 +145,7 @@ class CsvFormat:
         if self.encoding is not None:
             try:
                 "".encode(self.encoding)
-            except LookupError as error:
+            except (LookupError, UnicodeError) as error:
                 raise ConfigError(f"there is no encoding {self.encoding!r}") from error
 
 
@@ -173,6 +178,8 @@ class TableSpec:
         Without one they are ISO 8601.
     ignore
         Columns to leave out.
+    drop
+        As `ignore`, but they need not be there.
     categories
         How words are taken.
     missing
@@ -191,29 +198,62 @@ class TableSpec:
     target: str | None = None
     weight: str | None = None
     tag: str | None = None
-    positive: str | None = None
+    positive: Any = None
     most_groups: int = MOST_GROUPS
     group_by: GroupBy = GroupBy.ORDER
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     kinds: Mapping[str, Kind] = field(default_factory=dict)
     formats: Mapping[str, str] = field(default_factory=dict)
     ignore: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
     categories: Categories = Categories.INDICATOR
     missing: Missing = Missing.ZERO
     nulls: tuple[str, ...] = NULLS
-    csv: CsvFormat = CsvFormat()
+    csv: CsvDialect = CsvDialect()
 
     def __post_init__(self) -> None:
-        if self.most_groups < 1:
-            raise ConfigError(f"most_groups must be at least 1, got {self.most_groups}")
+        given: Any = self
+        if not isinstance(given.most_groups, int) or self.most_groups < 1:
+            raise ConfigError(f"most_groups must be at least 1, got {given.most_groups!r}")
+        for name in ("ignore", "drop", "nulls"):
+            if isinstance(getattr(self, name), str):
+                raise ConfigError(f"{name} must be a tuple of names, got {getattr(self, name)!r}")
+        for what, kind in (
+            (given.group_by, GroupBy),
+            (given.categories, Categories),
+            (given.missing, Missing),
+            (given.csv, CsvDialect),
+            *((kind, Kind) for kind in self.kinds.values()),
+        ):
+            if not isinstance(what, kind):
+                raise ConfigError(f"a {kind.__name__} is needed, got {what!r}")
+        for group, members in given.groups.items():
+            if isinstance(members, str):
+                raise ConfigError(f"groups[{group!r}] must be a tuple of columns, got {members!r}")
+        for column, form in self.formats.items():
+            _check_format(column, form)
         roles = [name for name in (self.target, self.weight, self.tag) if name is not None]
         for name in roles:
             if roles.count(name) > 1:
                 raise ConfigError(f"column {name!r} cannot be target, weight and tag at once")
+            if self.is_ignored(name):
+                raise ConfigError(
+                    f"column {name!r} cannot be left out: it is target, weight or tag"
+                )
 
     def is_ignored(self, column: str) -> bool:
-        """Whether a column is to be left out."""
-        return any(_matches(column, pattern) for pattern in self.ignore)
+        """Whether a column is to be left out; with a struct all that is in it."""
+        return any(names(pattern, column) for pattern in (*self.ignore, *self.drop))
+
+    def groups_as(self, other: TableSpec) -> bool:
+        """Whether columns are put into groups in the same way."""
+        mine = (self.groups, self.group_by, self.most_groups)
+        return mine == (other.groups, other.group_by, other.most_groups)
+
+    def changed(self) -> set[str]:
+        """The fields that are not as they are by default."""
+        plain = TableSpec()
+        return {f.name for f in fields(self) if getattr(self, f.name) != getattr(plain, f.name)}
 
     def kind_of(self, column: str) -> Kind | None:
         """What a column holds, where that was told."""
@@ -258,15 +298,56 @@ class TableSpec:
             return escape(_PREFIX.split(column, maxsplit=1)[0] or column)
         return None
 
-    def check_patterns(self, name: str, columns: list[str]) -> None:
+    def check_patterns(self, name: str, columns: Sequence[str]) -> None:
         """Refuse a setting for a column that is not there: most likely it is misspelt."""
         for what, patterns in (("type", (*self.kinds, *self.formats)), ("ignore", self.ignore)):
             for pattern in patterns:
-                if not any(_matches(column, pattern) for column in columns):
+                if not any(names(pattern, column) for column in columns):
                     raise ConfigError(
                         f"{name}: --{what} names column {pattern!r}, which is not there; "
                         f"the columns are: {listed(columns)}"
                     )
+
+
+def _check_format(column: str, form: str) -> None:
+    """Refuse a way to write dates that is none."""
+    try:
+        datetime.strptime("", form)
+    except ValueError as error:
+        if "bad directive" in str(error) or "stray" in str(error):
+            raise ConfigError(
+                f"dates of {column!r} cannot be written as {form!r}: {error}"
+            ) from error
+    except re.error as error:
+        raise ConfigError(f"dates of {column!r} cannot be written as {form!r}: {error}") from error
+
+
+APPLIES = {"target": "--target", "weight": "--weight", "tag": "--tag", "positive": "--positive"}
+APPLIES |= {"most_groups": "--namespaces", "group_by": "--group-by", "groups": "--group"}
+APPLIES |= {"kinds": "--type", "formats": "--type", "ignore": "--ignore", "drop": "drop"}
+APPLIES |= {"categories": "--categories", "missing": "--missing", "nulls": "--null"}
+APPLIES |= {"csv": "--delimiter, --quote, --header, --decimal or --encoding"}
+
+
+def refuse_unused(spec: TableSpec, name: str, what: str, honoured: Collection[str]) -> None:
+    """Refuse settings that mean nothing for a source.
+
+    >>> refuse_unused(TableSpec(target="y"), "a.vw", "VW text", [])
+    Traceback (most recent call last):
+    chacha.errors.ConfigError: a.vw is VW text, for which --target means nothing; leave it out
+    """
+    for unused in sorted(spec.changed().difference(honoured)):
+        told = f"{APPLIES[unused]} means nothing; leave it out"
+        raise ConfigError(f"{name} is {what}, for which {told}")
+
+
+def names(pattern: str, column: str) -> bool:
+    """Whether a name or pattern means a column, or a struct that it is in.
+
+    >>> names("user*", "user_id"), names("user", "user.id"), names("user", "users")
+    (True, True, False)
+    """
+    return _matches(column, pattern) or column.startswith(f"{pattern}.")
 
 
 def _matches(column: str, pattern: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -11,343 +11,279 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from chacha.errors import BadExample, SourceError
-from chacha.example import DEFAULT_GROUP, Example, check_weight, finite
+from chacha.example import Example
 from chacha.sources.assembly import Assembler
 from chacha.sources.base import Bad
-from chacha.sources.batch import Batch, Expected
-from chacha.sources.cells import BOOLEANS, kind_of_texts, word
-from chacha.sources.columns import (
-    Cell,
-    flat_columns,
-    is_text,
-    kind_of_type,
-    make_cells,
-    numbers,
-    pairs_cell,
-    plain,
-    some,
-    texts_or_nulls,
-)
-from chacha.sources.dicts import DictReader, Grouping
-from chacha.sources.spec import Categories, Kind, Missing, TableSpec, listed
-from chacha.vwtext import escape, hash_name, show_all_exactly
+from chacha.sources.batch import Batch
+from chacha.sources.cells import class_name, is_number, kind_of_texts, word
+from chacha.sources.columns import Cell, make_cells, pairs_cell
+from chacha.sources.dicts import DictReader
+from chacha.sources.prepared import Prepared, prepare
+from chacha.sources.schema import Schema
+from chacha.sources.spec import Categories, Kind, Missing
+from chacha.vwtext import show_all_exactly
 
 __all__ = ["TableReader"]
 
-DECIDING = 100  # labelled rows that decide what a column holds
+DECIDING = 100  # good rows that decide what a column holds
 MOST_HELD = 100_000  # rows that are waited for at most
+SAMPLES = 5
 
 
-class Trouble(NamedTuple):
-    """What is wrong with a row, and in which column."""
+class Coded(NamedTuple):
+    """A column whose words become codes as its rows are taken."""
 
     column: str
-    reason: str
-    message: str
-    harmless: bool = False
-
-
-class Held(NamedTuple):
-    """A batch that may wait until it is decided what the columns hold."""
-
-    batch: Batch
-    columns: dict[str, pa.Array]
-    labels: list[float]
-    troubles: dict[int, Trouble]
-
-    @property
-    def good(self) -> pa.Array:
-        """The rows that have a label and no trouble yet."""
-        rows = range(len(self.labels))
-        return pa.array([i for i in rows if i not in self.troubles], pa.int64())
+    feature: str
+    seed: int
 
 
 class TableReader:
     """Turns batches of columns into examples; the first rows decide what the columns hold.
 
-    What a column of text holds is told by its cells in the first 100 rows that have a label;
-    if all of those are empty, its first cell that is not decides. What was decided, and the
-    codes of words, stay with `reader` for the tables that follow.
+    What a column of text holds is told by its cells in the first 100 good rows; if all of
+    those are empty, its first cell that is not decides. What was decided, and the codes of
+    words, stay with `reader` for the tables that follow. Rows that are bad, and rows that
+    are not taken, leave no trace there.
 
-    >>> reader = TableReader(TableSpec(), "t.csv", ["x", "y"], text=["x", "y"])
-    >>> list(reader.read(Batch(pa.table({"x": ["1.5"], "y": ["2"]}))))
+    `decimal` is the decimal point of texts; None: these rows tell it.
+
+    >>> from chacha.sources.spec import TableSpec
+    >>> reader = DictReader()
+    >>> table = TableReader(Schema(TableSpec(), "t.csv", ["x", "y"], reader), reader)
+    >>> list(table.read(Batch(pa.table({"x": ["1.5"], "y": ["2"]}), text={"x", "y"})))
     []
-    >>> [example.line for example in reader.rest()]
+    >>> [example.line for example in table.rest()]
     ['2.0 |x x:1.5']
     """
 
-    def __init__(
-        self,
-        spec: TableSpec,
-        name: str,
-        columns: list[str],
-        reader: DictReader | None = None,
-        *,
-        text: Collection[str] = (),
-        structs: Collection[str] = (),
-        kinds: Mapping[str, Kind] | None = None,
-        expected: Expected | None = None,
-    ) -> None:
-        self.spec, self.name = spec, name
-        self.reader = reader or DictReader()
-        self.text = frozenset(text)  # columns in which numbers are written as text
-        expected = expected or Expected()
-        expected.check(name, columns)
-        self.target = self._target(columns, expected)
-        roles = {self.target, spec.weight, spec.tag}
-        for role in (spec.weight, spec.tag):
-            if role is not None and role not in columns:
-                raise SourceError(f"{name}: there is no column {role!r}; {_has(columns)}")
-        spec.check_patterns(name, columns)
-        self.features = [c for c in columns if c not in roles and not spec.is_ignored(c)]
-        if not self.features:
-            raise SourceError(f"{name}: no column is left to be a feature; {_has(columns)}")
-        self.slots = self._slots(structs, expected)
-        for column in self.features:
-            kind = spec.kind_of(column) or (kinds or {}).get(column)
-            if kind is not None:
-                self.reader.kinds[column] = kind
-        self.layout: dict[str, list[str]] = {}
-        for column, (group, _) in self.slots.items():
-            self.layout.setdefault(group, []).append(column)
+    def __init__(self, schema: Schema, reader: DictReader, decimal: str | None = ".") -> None:
+        self.schema, self.spec, self.name = schema, schema.spec, schema.name
+        self.reader = reader
+        self.decimal = decimal
         self.row = 0
         self.samples: dict[str, list[Any]] = {}  # the first values of every column
-        self._assembler = Assembler({g: len(names) for g, names in self.layout.items()})
-        self._codes: dict[int, tuple[str, str, int]] = {}  # columns that are coded row by row
-        self._held: list[Held] | None = []  # None: enough rows have been seen
+        self._assembler = Assembler({g: len(names) for g, names in schema.layout.items()})
+        self._codes: dict[int, Coded] = {}
+        self._held: list[Batch] | None = []  # None: enough rows have been seen
+        self._seen = self._good = 0  # rows that are held, and how many of them are good
+        self._positive = self.spec.positive is None
+        self._kinds = dict(schema.kinds)  # the reader's, once there is a good row
+        self._adopted = False
 
-    def _target(self, columns: list[str], expected: Expected) -> str:
-        target = self.spec.target or expected.target or columns[-1]
-        if target not in columns:
-            raise SourceError(f"{self.name}: there is no column {target!r}; {_has(columns)}")
-        expected.target = target
-        return target
-
-    def _slots(self, structs: Collection[str], expected: Expected) -> dict[str, tuple[str, str]]:
-        """Column -> its group and its name in there. The columns of a struct are a group."""
-        if structs and not self.spec.groups:
-            self.reader.adopt(self.spec)
-            paths = {column: column.partition(".") for column in self.features}
-            return {
-                column: (escape(top), escape(rest))
-                if top in structs
-                else (DEFAULT_GROUP, escape(column))
-                for column, (top, _, rest) in paths.items()
-            }
-        if expected.groups is None:
-            groups = self.spec.group_columns(self.features)
-            expected.groups = Grouping(self.features, self.spec, groups)
-            self.reader.adopt(self.spec, groups)
-        group_of = expected.groups.group_of
-        return {column: (group_of(column), escape(column)) for column in self.features}
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        """What the columns hold, as far as it is known."""
+        return self._kinds
 
     def read(self, batch: Batch) -> Iterator[Example | Bad]:
         """The rows of a batch; the first ones are held back until the columns are decided."""
-        held = self._hold(batch)
         if self._held is None:
-            yield from self._rows(held)
+            yield from self._rows(self._prepare(batch))
             return
-        self._held.append(held)
-        seen = sum(len(part.labels) for part in self._held)
-        labelled = seen - sum(len(part.troubles) for part in self._held)
-        if labelled >= DECIDING or seen >= MOST_HELD:
+        self._held.append(batch)
+        self._seen += len(batch.columns) + len(batch.ragged)
+        self._good += len(self._good_rows(batch))
+        if self._good >= DECIDING or self._seen >= MOST_HELD:
             yield from self.rest()
 
     def rest(self) -> Iterator[Example | Bad]:
         """The rows that were held back; nothing is from now on."""
         held, self._held = self._held or [], None
-        self._decide(held, rows=DECIDING)
-        for part in held:
-            yield from self._rows(part)
+        if held:
+            self._decide(held)
+        for batch in held:
+            yield from self._rows(self._prepare(batch))
 
-    def _hold(self, batch: Batch) -> Held:
-        """The columns, null where a cell is empty, and the labels."""
-        troubles: dict[int, Trouble] = {}
-        columns: dict[str, pa.Array] = {}
-        wanted = {*self.features, self.target, self.spec.weight, self.spec.tag}
-        for name, found in flat_columns(batch.columns).items():
-            if name not in wanted:
+    def finish(self) -> Iterator[Example | Bad]:
+        """The last rows; to be called when the table has come to its end."""
+        yield from self.rest()
+        if not self._positive and self.row:
+            told = f"no row's {self.schema.target!r} is {self.spec.positive!r}"
+            raise SourceError(f"{self.name}: {told}; --positive must name one of its values")
+
+    def _prepare(self, batch: Batch, decimal: str | None = None) -> Prepared:
+        made = prepare(batch, self.schema, decimal or self.decimal or ".", self.reader.check)
+        if not self._positive:
+            target = made.columns[self.schema.target].drop_null().to_pylist()
+            self._positive = class_name(self.spec.positive) in map(class_name, target)
+        return made
+
+    def _good_rows(self, batch: Batch) -> list[int]:
+        """Rows in which nothing is wrong, as far as that is known; for deciding the rest."""
+        found: set[int] = set()
+        for decimal in [self.decimal] if self.decimal else [".", ","]:
+            made = self._prepare(batch, decimal)
+            self._make(made, [n for n in self.schema.features if n in self._kinds], decimal)
+            found.update(row for row in range(len(made.labels)) if row not in made.troubles)
+        return sorted(found)
+
+    def _decide(self, held: Sequence[Batch]) -> None:
+        """The decimal point, and what the columns hold, by the first good rows."""
+        deciding: list[tuple[Batch, pa.Array]] = []
+        left, before = DECIDING, 0
+        for batch in held:
+            good = [row for row in self._good_rows(batch) if before + row < MOST_HELD][:left]
+            deciding.append((batch, pa.array(good, pa.int64())))
+            left, before = left - len(good), before + len(batch.columns)
+        if self.decimal is None:
+            parts = [self._prepare(batch, ".") for batch, _ in deciding]
+            texts = [
+                text
+                for made, (batch, at) in zip(parts, deciding, strict=True)
+                for name in batch.text & made.columns.keys()
+                for text in made.columns[name].take(at).drop_null().to_pylist()
+            ]
+            self.decimal = _decimal_of(texts)
+        parts = [self._prepare(batch) for batch, _ in deciding]
+        for name in self.schema.features:
+            seen: list[Any] = []
+            for made, (_, at) in zip(parts, deciding, strict=True):
+                usable = pa.array([i for i in at.to_pylist() if i not in made.troubles], pa.int64())
+                seen += made.columns[name].take(usable).drop_null().to_pylist()
+            self._sample(name, seen)
+            if seen and name not in self._kinds:
+                self._kinds[name] = self._kind(name, seen, held[0])
+
+    def _kind(self, name: str, seen: Sequence[str], batch: Batch) -> Kind:
+        decimal = self.decimal if name in batch.text else None
+        return kind_of_texts(seen, decimal) or Kind.CATEGORY
+
+    def _sample(self, name: str, seen: Sequence[Any]) -> None:
+        if seen and len(self.samples.get(name, ())) < SAMPLES:
+            self.samples[name] = [*self.samples.get(name, ()), *seen][:SAMPLES]
+
+    def _make(
+        self,
+        made: Prepared,
+        names: Sequence[str],
+        decimal: str,
+        late: dict[str, Kind] | None = None,
+    ) -> dict[str, list[Any]]:
+        """The cells of columns of which it is known what they hold; troubles are noted."""
+        found: dict[str, list[Any]] = {}
+        for name in names:
+            column = made.columns[name]
+            kind = (late or {}).get(name) or self._kinds.get(name)
+            group, feature = self.schema.slots[name]
+            if kind is None:  # nothing but empty cells so far
+                column, kind = pa.nulls(len(column), pa.string()), Kind.CATEGORY
+            if kind is Kind.CATEGORY and self.spec.categories is Categories.CODE:
+                found[name] = [v if v is None else word(v) for v in column.to_pylist()]
                 continue
-            if name in self.slots and name not in self.reader.kinds:
-                self._kind_by_type(name, found)
-            column = plain(found)
-            if name in self.text and is_text(column.type):
-                column = texts_or_nulls(column, self.spec.nulls)
-                if batch.damaged:
-                    for i in pc.indices_nonzero(pc.match_substring(column, "\ufffd")).to_pylist():
-                        message = "the cell is not UTF-8 text (--encoding names another)"
-                        troubles.setdefault(i, Trouble(name, "not UTF-8", message))
-            elif "nan" in self.spec.nulls and pa.types.is_floating(column.type):
-                column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
-            columns[name] = column
-        for i, (name, error) in batch.bad.items():
-            troubles.setdefault(i, Trouble(name, error.reason, str(error)))
-        labels = self._labels(columns[self.target], troubles, batch.decimal)
-        return Held(batch, columns, labels, troubles)
-
-    def _kind_by_type(self, name: str, column: pa.Array) -> None:
-        try:
-            kind = kind_of_type(name, column.type)
-        except SourceError as error:
-            raise SourceError(f"{self.name}: {error}") from error
-        if kind is not None:
-            self.reader.kinds[name] = kind
-        if pa.types.is_dictionary(column.type) and name not in self.reader.codes:
-            for value in column.dictionary.to_pylist():
-                self.reader.code(name, word(value))
-
-    def _labels(self, column: pa.Array, troubles: dict[int, Trouble], decimal: str) -> list[float]:
-        """The labels; 0 where there is none, with the trouble."""
-        name, positive = self.target, self.spec.positive
-        labels: list[float] = [0.0] * len(column)
-        present = pc.indices_nonzero(pc.is_valid(column)).to_pylist()
-        values = column.drop_null()
-        read: list[float | BadExample]
-        if positive is None:
-            read = numbers(values, decimal)
-            if any(isinstance(value, BadExample) for value in read):
-                texts = [str(value).lower() for value in values.to_pylist()]
-                read = [BOOLEANS.get(t, r) for t, r in zip(texts, read, strict=True)]
-        else:
-            read = [1.0 if word(value) == positive else -1.0 for value in values.to_pylist()]
-        for i, value in zip(present, read, strict=True):
-            if isinstance(value, BadExample):
-                hint = "; the target must be numbers (or name one of two classes: --positive)"
-                message = str(value).replace(", but the column holds numbers", hint)
-                troubles.setdefault(i, Trouble(name, value.reason, message))
-                continue
-            try:
-                self.reader.check(finite(value, "label"))
-                labels[i] = value
-            except BadExample as error:
-                troubles.setdefault(i, Trouble(name, error.reason, str(error)))
-        if len(present) < len(column):
-            message = "the target is missing; learning needs it"
-            for i in set(range(len(column))).difference(present):
-                troubles.setdefault(i, Trouble(name, "no label", message))
-        return labels
-
-    def _decide(self, parts: list[Held], rows: int) -> None:
-        """What the columns hold of which that is not known yet.
-
-        The first `rows` with a label decide; where they are empty, the first cell that is not.
-        """
-        unknown = [n for n in self.features if not (n in self.reader.kinds and n in self.samples)]
-        good = [(part, part.good) for part in parts] if unknown else []
-        for name in unknown:
-            cells = (v for part, at in good for v in part.columns[name].take(at).to_pylist())
-            seen = [value for value in islice(cells, rows) if value is not None]
-            seen = seen or some(cells, 1)
-            if seen:
-                self.samples.setdefault(name, seen[:5])
-                decimal = parts[0].batch.decimal if name in self.text else None
-                kind = kind_of_texts(seen, decimal) if name not in self.reader.kinds else None
-                if kind is not None:
-                    self.reader.kinds[name] = kind
-
-    def _cells(self, held: Held, troubles: dict[int, Trouble]) -> list[list[Any]]:
-        """Every column of features as a list of cells, in the order of the layout."""
-        found: list[list[Any]] = []
-        self._codes.clear()
-        for group, names in self.layout.items():
-            seed = 0 if group == DEFAULT_GROUP else hash_name(group, 0)
-            for name in names:
-                column, kind = held.columns[name], self.reader.kinds.get(name)
-                if kind is None:  # nothing but empty cells so far
-                    column, kind = pa.nulls(len(column), pa.string()), Kind.CATEGORY
-                if kind is Kind.CATEGORY and self.spec.categories is Categories.CODE:
-                    self._codes[len(found)] = (name, self.slots[name][1], seed)
-                    found.append([v if v is None else word(v) for v in column.to_pylist()])
-                    self._empty(name, [i for i, v in enumerate(found[-1]) if v is None], troubles)
-                    continue
-                form, decimal = self.spec.format_of(name), held.batch.decimal
-                made = make_cells(column, kind, self.slots[name][1], seed, form, decimal)
-                cells = made.by_row(self._missing(name, seed))
-                if made.bad:
-                    for i, cell in enumerate(cells):
-                        if isinstance(cell, BadExample):
-                            troubles.setdefault(i, Trouble(name, cell.reason, str(cell)))
-                if made.empty:
-                    self._empty(name, [i for i, at in enumerate(made.rows) if at < 0], troubles)
-                found.append(cells)
+            form, seed = self.spec.format_of(name), self.schema.seeds[group]
+            cells = make_cells(column, kind, feature, seed, form, decimal)
+            found[name] = cells.by_row(self._missing(feature, seed))
+            if cells.bad:
+                for row, cell in enumerate(found[name]):
+                    if isinstance(cell, BadExample):
+                        made.note(row, name, cell)
         return found
 
-    def _missing(self, name: str, seed: int) -> Cell:
+    def _missing(self, feature: str, seed: int) -> Cell:
         indicator = self.spec.missing is Missing.INDICATOR
-        return pairs_cell([(f"{self.slots[name][1]}=missing", 1.0)] if indicator else [], seed)
+        return pairs_cell([(f"{feature}=missing", 1.0)] if indicator else [], seed)
 
-    def _empty(self, name: str, rows: list[int], troubles: dict[int, Trouble]) -> None:
-        if self.spec.missing in (Missing.SKIP, Missing.ERROR):
-            skip = self.spec.missing is Missing.SKIP
-            for i in rows:
-                message = "the cell is empty (--missing zero takes it as 0)"
-                troubles.setdefault(i, Trouble(name, "empty cell", message, skip))
+    def _late(self, made: Prepared, cells: dict[str, list[Any]]) -> dict[int, dict[str, Kind]]:
+        """Columns that were empty until now: the row from which on it is known what they hold."""
+        unknown = [name for name in self.schema.features if name not in cells]
+        found: dict[int, dict[str, Kind]] = {}
+        while unknown:
+            first: dict[str, int] = {}
+            for name in unknown:
+                present = pc.indices_nonzero(pc.is_valid(made.columns[name])).to_pylist()
+                rows = islice((row for row in present if row not in made.troubles), 1)
+                first.update((name, row) for row in rows)
+            if not first:
+                break
+            row = min(first.values())
+            for name in [name for name in unknown if first.get(name) == row]:
+                seen = [made.columns[name][row].as_py()]
+                self._sample(name, seen)
+                found.setdefault(row, {})[name] = self._kind(name, seen, made.batch)
+                unknown.remove(name)
+            cells |= self._make(made, list(found[row]), self.decimal or ".", found[row])
+        cells |= self._make(made, unknown, ".")
+        return found
 
-    def _rows(self, held: Held) -> Iterator[Example | Bad]:
-        self._decide([held], rows=0)
-        troubles, ragged, before = dict(held.troubles), list(held.batch.ragged), self.row
-        weights = self._weights(held, troubles)
-        tags = held.columns[self.spec.tag].to_pylist() if self.spec.tag else None
-        cells = self._cells(held, troubles)
-        texts, labels = show_all_exactly(np.array(held.labels, np.float64))
-        lines = held.batch.lines
-        for i, row in enumerate(zip(*cells, strict=True)):
+    def _rows(self, made: Prepared) -> Iterator[Example | Bad]:
+        ragged, before = list(made.batch.ragged), self.row
+        known = [name for name in self.schema.features if name in self._kinds]
+        cells = self._make(made, known, self.decimal or ".")
+        late = self._late(made, cells) if len(known) < len(self.schema.features) else {}
+        texts, labels = show_all_exactly(np.array(made.labels, np.float64))
+        lines, weights, tags = made.batch.lines, made.weights, made.tags
+        for i, row in enumerate(self._in_order(cells, late)):
             self.row += 1
             while ragged and before + ragged[0][0] <= self.row:
                 yield self._ragged(before, *ragged.pop(0))
                 self.row += 1
+            self._kinds.update(late.get(i, {}))
             place = f"{self.name}: row {self.row}" if lines is None else f"{self.name}:{lines[i]}"
-            if i in troubles:
-                column, reason, message, harmless = troubles[i]
+            if i in made.troubles:
+                column, reason, message, harmless = made.troubles[i]
                 where = f", column {column!r}" if column else ""
                 yield Bad(f"{place}{where}", reason, message, harmless)
                 continue
-            yield self._assembler.example(
-                self._coded(row) if self._codes else row,
-                texts[i],
-                labels[i],
-                place,
-                None if weights is None else weights[i],
-                "" if tags is None or tags[i] is None else escape(word(tags[i])),
-            )
+            if i in late or not self._adopted:
+                self._adopt(made.batch)
+            try:
+                yield self._assembler.example(
+                    self._coded(row) if self._codes else row,
+                    texts[i],
+                    labels[i],
+                    place,
+                    None if weights is None else weights[i],
+                    "" if tags is None else tags[i],
+                )
+            except BadExample as error:  # too many categories
+                yield Bad(place, error.reason, str(error))
         for number, got in ragged:
             self.row += 1
             yield self._ragged(before, number, got)
 
+    def _adopt(self, batch: Batch) -> None:
+        """There is a good row: what was decided holds from now on."""
+        if not self._adopted:
+            self.schema.adopt()
+            self.reader.texts |= batch.text & self.schema.slots.keys()
+        self._adopted = True
+        self.reader.kinds.update(self._kinds)
+
+    def _in_order(
+        self, cells: dict[str, list[Any]], late: dict[int, dict[str, Kind]]
+    ) -> Iterator[tuple[Any, ...]]:
+        """The rows of cells in the order of the groups; which columns are to be coded."""
+        kinds = {**self._kinds}
+        for some in late.values():
+            kinds |= some
+        self._codes.clear()
+        columns: list[list[Any]] = []
+        for group, names in self.schema.layout.items():
+            for name in names:
+                code = kinds.get(name, Kind.CATEGORY) is Kind.CATEGORY
+                if code and self.spec.categories is Categories.CODE:
+                    feature, seed = self.schema.slots[name][1], self.schema.seeds[group]
+                    self._codes[len(columns)] = Coded(name, feature, seed)
+                columns.append(cells[name])
+        return zip(*columns, strict=True)
+
     def _coded(self, row: Sequence[Any]) -> list[Cell]:
         """The row with codes in the place of words; only now, so that a bad row leaves no trace."""
         cells = list(row)
-        for at, (name, feature, seed) in self._codes.items():
+        for at, (column, feature, seed) in self._codes.items():
             if cells[at] is None:
-                cells[at] = self._missing(name, seed)
+                cells[at] = self._missing(feature, seed)
             else:
-                cells[at] = pairs_cell([(feature, self.reader.code(name, cells[at]))], seed)
+                cells[at] = pairs_cell([(feature, self.reader.code(column, cells[at]))], seed)
         return cells
-
-    def _weights(self, held: Held, troubles: dict[int, Trouble]) -> list[float] | None:
-        name = self.spec.weight
-        if name is None:
-            return None
-        column = held.columns[name]
-        weights = [1.0] * len(column)  # an empty cell is weight 1
-        present = pc.indices_nonzero(pc.is_valid(column)).to_pylist()
-        read = numbers(column.drop_null(), held.batch.decimal)
-        for i, value in zip(present, read, strict=True):
-            try:
-                weights[i] = check_weight(_good(value))
-            except BadExample as error:
-                troubles.setdefault(i, Trouble(name, error.reason, str(error)))
-        return weights
 
     def _ragged(self, before: int, number: int, got: str) -> Bad:
         return Bad(f"{self.name}: row {before + number}", "ragged row", f"the row has {got}")
 
 
-def _good(value: float | BadExample) -> float:
-    if isinstance(value, BadExample):
-        raise value
-    return value
-
-
-def _has(columns: Sequence[str]) -> str:
-    return f"the columns are: {listed(columns)}"
+def _decimal_of(texts: Sequence[str]) -> str:
+    """The decimal point of a table: a comma if numbers are written so, and none with a point."""
+    with_point = any("." in text and is_number(text) for text in texts)
+    with_comma = any("," in text and is_number(text, ",") for text in texts)
+    return "," if with_comma and not with_point else "."

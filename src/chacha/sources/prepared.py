@@ -1,0 +1,162 @@
+"""Prepared: a batch with its labels and weights, and with what is wrong with its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from chacha.errors import BadExample
+from chacha.example import check_weight, finite
+from chacha.sources.batch import DAMAGE, Batch
+from chacha.sources.cells import BOOLEANS, class_name, label_trouble, word
+from chacha.sources.columns import (
+    flat_columns,
+    is_text,
+    numbers,
+    plain_or_damaged,
+    python_values,
+    texts_or_nulls,
+)
+from chacha.sources.schema import Schema
+from chacha.sources.spec import Missing
+from chacha.vwtext import escape
+
+__all__ = ["Prepared", "Trouble", "prepare"]
+
+
+class Trouble(NamedTuple):
+    """What is wrong with a row, and in which column."""
+
+    column: str
+    reason: str
+    message: str
+    harmless: bool = False
+
+    @classmethod
+    def of(cls, column: str, error: BadExample) -> Trouble:
+        """The trouble that an error tells."""
+        return cls(column, error.reason, str(error))
+
+
+@dataclass
+class Prepared:
+    """The columns, null where a cell is empty; labels, weights and tags; troubles by row."""
+
+    batch: Batch
+    columns: dict[str, pa.Array]
+    troubles: dict[int, Trouble]
+    labels: list[float]
+    weights: list[float] | None = None
+    tags: list[str] | None = None
+
+    def note(self, row: int, column: str, error: BadExample) -> None:
+        """The first trouble of a row is the one that is told."""
+        self.troubles.setdefault(row, Trouble.of(column, error))
+
+    def note_empty(self, column: str, rows: list[int], missing: Missing) -> None:
+        """Empty cells, where none is allowed."""
+        if missing in (Missing.SKIP, Missing.ERROR):
+            message = "the cell is empty (--missing zero takes it as 0)"
+            for row in rows:
+                trouble = Trouble(column, "empty cell", message, missing is Missing.SKIP)
+                self.troubles.setdefault(row, trouble)
+
+
+def prepare(
+    batch: Batch, schema: Schema, decimal: str, check: Callable[[float], float]
+) -> Prepared:
+    """Find the labels of a batch, and the rows that cannot be used whatever the columns hold.
+
+    >>> from chacha.sources.dicts import DictReader
+    >>> from chacha.sources.spec import TableSpec
+    >>> schema = Schema(TableSpec(), "t.csv", ["x", "y"], DictReader())
+    >>> table = pa.table({"x": ["1", "2"], "y": ["5", "no"]})
+    >>> made = prepare(Batch(table, text={"x", "y"}), schema, ".", lambda label: label)
+    >>> made.labels, made.troubles[1].reason
+    ([5.0, 0.0], 'not a number')
+    """
+    spec = schema.spec
+    made = Prepared(batch, {}, {}, [])
+    for row, (name, error) in batch.bad.items():
+        made.note(row, name, error)
+    for name, found in flat_columns(batch.columns).items():
+        if name not in schema.wanted:
+            continue
+        column, damaged = plain_or_damaged(found)
+        if name in batch.text and is_text(column.type):
+            if spec.nulls:  # without words for them, empty cells are known already (ARFF)
+                column = texts_or_nulls(column, spec.nulls)
+            if batch.damaged:
+                damaged = pc.indices_nonzero(pc.match_substring(column, DAMAGE)).to_pylist()
+        elif "nan" in spec.nulls and pa.types.is_floating(column.type):
+            column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+        for row in damaged:
+            message = "the cell is not UTF-8 text (--encoding names another)"
+            made.note(row, name, BadExample(message, "not UTF-8"))
+        if name in schema.slots and spec.missing in (Missing.SKIP, Missing.ERROR):
+            empty = pc.indices_nonzero(pc.is_null(column)).to_pylist()
+            made.note_empty(name, empty, spec.missing)
+        made.columns[name] = column
+    made.labels = _labels(made, schema, decimal, check)
+    if spec.weight is not None:
+        made.weights = _weights(made, spec.weight, decimal)
+    if spec.tag is not None:
+        tags = python_values(made.columns[spec.tag])
+        for row, tag in enumerate(tags):
+            if isinstance(tag, BadExample):
+                made.note(row, spec.tag, tag)
+        made.tags = ["" if tag is None else escape(word(tag)) for tag in tags]
+    return made
+
+
+def _labels(
+    made: Prepared, schema: Schema, decimal: str, check: Callable[[float], float]
+) -> list[float]:
+    """The labels; 0 where there is none."""
+    name, column, positive = schema.target, made.columns[schema.target], schema.spec.positive
+    labels = [0.0] * len(column)
+    present = pc.indices_nonzero(pc.is_valid(column)).to_pylist()
+    values = column.drop_null()
+    read: list[float | BadExample]
+    if positive is None:
+        read = numbers(values, decimal)
+        if any(isinstance(value, BadExample) for value in read):
+            texts = [str(value).lower() for value in values.to_pylist()]
+            read = [BOOLEANS.get(t, r) for t, r in zip(texts, read, strict=True)]
+    else:
+        one = class_name(positive)
+        read = [1.0 if class_name(value) == one else -1.0 for value in values.to_pylist()]
+    for row, value in zip(present, read, strict=True):
+        if isinstance(value, BadExample):
+            made.note(row, name, label_trouble(value))
+            continue
+        try:
+            check(finite(value, "label"))
+            labels[row] = value
+        except BadExample as error:
+            made.note(row, name, error)
+    if len(present) < len(column):
+        missing = BadExample("the target is missing; learning needs it", "no label")
+        for row in set(range(len(column))).difference(present):
+            made.note(row, name, missing)
+    return labels
+
+
+def _weights(made: Prepared, name: str, decimal: str) -> list[float]:
+    """The weights; an empty cell is weight 1."""
+    column = made.columns[name]
+    weights = [1.0] * len(column)
+    present = pc.indices_nonzero(pc.is_valid(column)).to_pylist()
+    for row, value in zip(present, numbers(column.drop_null(), decimal), strict=True):
+        if isinstance(value, BadExample):
+            made.note(row, name, value)
+            continue
+        try:
+            weights[row] = check_weight(value)
+        except BadExample as error:
+            made.note(row, name, error)
+    return weights
