@@ -96,8 +96,8 @@ BAD_CELLS = {
     "a word": ("0.5,oops,u,1", "not a number"),
     "nan": ("nan,1,u,1", "value not finite"),
     "no target": ("1,1,zzz,", "no label"),
-    "nan target": ("1,1,zzz,nan", "value not finite"),
-    "infinite target": ("1,1,zzz,-inf", "value not finite"),
+    "nan target": ("1,1,zzz,nan", "label not finite"),
+    "infinite target": ("1,1,zzz,-inf", "label not finite"),
     "beyond float32": ("1,1e39,zzz,1", "value not finite"),
 }
 

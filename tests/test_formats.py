@@ -206,7 +206,7 @@ def test_numpy_scipy_and_labels_beside() -> None:
 
 
 def test_arrays_that_are_no_tables() -> None:
-    with pytest.raises(ConfigError, match="300 rows, but labels of shape"):
+    with pytest.raises(ConfigError, match="300 rows, but 1 labels"):
         open_source(X, y=[1.0])
     with pytest.raises(ConfigError, match="rows and columns"):
         open_source(np.arange(3.0), y=[1, 2, 3])

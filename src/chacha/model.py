@@ -28,8 +28,8 @@ from chacha.sources import (
     OnBad,
     Skipped,
     Source,
-    SynthSource,
     TableSpec,
+    check_ends,
     good_examples,
     open_source,
 )
@@ -333,8 +333,7 @@ class ChaCha:
         >>> [step.loss for step in model.steps(chacha.Rows(["1 |a x", "1 |a x"]))][0]
         1.0
         """
-        if isinstance(source, SynthSource) and source.endless and limit is None:
-            raise ConfigError(f"{source.name} never ends; give n= or a limit")
+        check_ends(source, limit)
         if on_bad is None:
             on_bad = OnBad.SKIP if source.endless else OnBad.ERROR
         if not isinstance(on_bad, OnBad):

@@ -29,6 +29,7 @@ __all__ = [
 
 FLOAT32_MAX = float(np.finfo(np.float32).max)
 _MASK = 0xFFFFFFFF
+SHORT = 200  # letters of names that are remembered, so that memory is bounded
 
 
 def _rotl(x: int, r: int) -> int:
@@ -54,13 +55,16 @@ def murmur(data: bytes, seed: int) -> int:
     return h ^ (h >> 16)
 
 
-@lru_cache(maxsize=1 << 16)
 def hash_name(name: str, seed: int) -> int:
     """VW's hash of a name: a whole number stands for itself, other names are hashed.
 
     >>> hash_name("17", 5), hash_name("user", 0)
     (22, 2509520141)
     """
+    return _hash_short(name, seed) if len(name) <= SHORT else _hash(name, seed)
+
+
+def _hash(name: str, seed: int) -> int:
     data = name.encode().strip(bytes(range(0x21)))
     if all(48 <= byte <= 57 for byte in data):
         number = 0
@@ -70,6 +74,8 @@ def hash_name(name: str, seed: int) -> int:
         return (number + seed) & _MASK
     return murmur(data, seed)
 
+
+_hash_short = lru_cache(maxsize=1 << 16)(_hash)
 
 # Powers of ten as VW builds them: by repeated float32 multiplication and division.
 _TEN = np.float32(10)
@@ -155,14 +161,15 @@ def read_numbers(texts: Sequence[str]) -> NDArray[np.float32]:
     decimals = np.zeros(len(texts), np.intp)
     after = np.zeros(len(texts), bool)  # the point
     zero = np.float32(48)
-    for place in places:
-        digit = (place >= 48) & (place <= 57)
-        letter, shifted = place.astype(np.float32), acc * _TEN
-        read = np.where(after, shifted + (letter - zero), shifted + letter - zero)
-        acc = np.where(digit, read, acc)
-        decimals += digit & after
-        after |= place == ord(".")
-    values = acc * np.array(_INVERSES)[decimals]
+    with np.errstate(all="ignore"):
+        for place in places:
+            digit = (place >= 48) & (place <= 57)
+            letter, shifted = place.astype(np.float32), acc * _TEN
+            read = np.where(after, shifted + (letter - zero), shifted + letter - zero)
+            acc = np.where(digit, read, acc)
+            decimals += digit & after
+            after |= place == ord(".")
+        values = acc * np.array(_INVERSES)[decimals]
     return np.where(places[0] == ord("-"), -values, values)
 
 
@@ -252,11 +259,17 @@ def _is_read_exactly(text: str, exact: float) -> bool:
 _UNSAFE = re.compile(r"[\s:|%\x00]")
 
 
-@lru_cache(maxsize=1 << 16)
 def escape(name: str) -> str:
     """`name` with what VW's text cannot hold written as %XX; distinct names stay distinct.
 
     >>> escape("trip distance"), escape("a:b|c"), escape("größe")
     ('trip%20distance', 'a%3Ab%7Cc', 'größe')
     """
+    return _escape_short(name) if len(name) <= SHORT else _escape(name)
+
+
+def _escape(name: str) -> str:
     return _UNSAFE.sub(lambda m: "".join(f"%{byte:02X}" for byte in m[0].encode()), name)
+
+
+_escape_short = lru_cache(maxsize=1 << 16)(_escape)

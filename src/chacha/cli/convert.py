@@ -12,7 +12,7 @@ from chacha.cli.flags import FormatFlag, LimitFlag, OnBadFlag, SourceArgument, t
 from chacha.cli.outputs import Output, distinct
 from chacha.errors import SourceError
 from chacha.example import Example
-from chacha.sources import OnBad, Skipped, TableSpec, good_examples, open_files
+from chacha.sources import OnBad, Skipped, TableSpec, check_ends, good_examples, open_files
 from chacha.sources.written import ExampleWriter, open_writer
 
 __all__ = ["convert"]
@@ -50,6 +50,7 @@ def convert(
     """Write the examples that `run` would see, as VW text or Parquet."""
     distinct(source, output=output)
     stream = open_files(source, table, form=form)
+    check_ends(stream, limit)
     if on_bad is None:
         on_bad = OnBad.SKIP if stream.endless else OnBad.ERROR
     skipped = Skipped()

@@ -26,6 +26,8 @@ def show_source(source: Source) -> None:
             skipped.add(row)
         elif len(examples) < EXAMPLES:
             examples.append(row)
+        elif source.endless:  # the next rows may be long in coming
+            break
     for line in told(source, examples):
         print(line)
     for reason, count in skipped.items():

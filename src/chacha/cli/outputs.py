@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from glob import glob
 from pathlib import Path
 from typing import IO, Any, Protocol
 
@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from chacha.decisions import Decision
 from chacha.errors import ConfigError
+from chacha.sources.files import expand
 from chacha.summary import Step
 
 __all__ = ["Outputs", "distinct"]
@@ -72,16 +73,32 @@ def distinct(sources: Sequence[str], **outputs: str | None) -> None:
     Traceback (most recent call last):
     chacha.errors.ConfigError: --predictions out.json: --json writes there too; give another file
     """
-    read = [path for source in sources if source != "-" for path in (source, *glob(source))]
-    taken = {os.path.realpath(path): "it is read from" for path in read}
+    taken: dict[Any, str] = {}
+    for source in sources:
+        for file in ["-"] if source == "-" else expand(source):
+            taken[_identity(file, reading=True)] = "it is read from"
     for flag, path in outputs.items():
         if path is None:
             continue
-        place = path if path == "-" else os.path.realpath(path)
+        place = _identity(path)
         name = f"--{flag.replace('_', '-')}"
-        if place in taken and not (place.startswith("/dev/")):
+        if place in taken and not path.startswith("/dev/"):
             raise ConfigError(f"{name} {path}: {taken[place]} too; give another file")
         taken[place] = f"{name} writes there"
+
+
+def _identity(path: str, reading: bool = False) -> Any:
+    """What a name stands for: names of one file, links too, give the same."""
+    try:
+        if path == "-":
+            about = os.fstat(0 if reading else 1)
+        else:
+            about = os.stat(path.removeprefix("file://"))
+    except OSError:
+        return os.path.realpath(path)
+    if path == "-" and not stat.S_ISREG(about.st_mode):
+        return path if not reading else "standard input"
+    return about.st_dev, about.st_ino
 
 
 class Predictions(Protocol):

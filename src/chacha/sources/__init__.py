@@ -14,9 +14,17 @@ from chacha.sources.files import Files, expand, renamed
 from chacha.sources.formats import Format, open_file
 from chacha.sources.memory import open_memory
 from chacha.sources.openmlset import find_dataset
-from chacha.sources.rows import Row, Rows
-from chacha.sources.spec import Categories, CsvDialect, GroupBy, Kind, Missing, TableSpec
-from chacha.sources.synth import SynthSource, open_synth
+from chacha.sources.rows import Row, Rows, with_labels
+from chacha.sources.spec import (
+    Categories,
+    CsvDialect,
+    GroupBy,
+    Kind,
+    Missing,
+    TableSpec,
+    refuse_unused,
+)
+from chacha.sources.synth import SynthSource, check_ends, open_synth
 from chacha.sources.vw import VWFile
 
 __all__ = [
@@ -38,6 +46,7 @@ __all__ = [
     "SynthSource",
     "TableSpec",
     "VWFile",
+    "check_ends",
     "good_examples",
     "open_files",
     "open_source",
@@ -72,6 +81,8 @@ def open_source(
         if y is not None:
             raise ConfigError("labels can be given for a table in memory only, not for a file")
         return open_files([fspath(what)], table, reader, form=form)
+    if table is not None and not isinstance(table, TableSpec):
+        raise ConfigError(f"table must be a TableSpec, got {table!r:.60}")
     if isinstance(what, Source):
         return what
     source = open_memory(what, y, table, reader)
@@ -79,7 +90,9 @@ def open_source(
         return source
     if not isinstance(what, Iterable):
         raise ConfigError(f"a source is a path, a table or an iterable of rows, got {what!r:.60}")
-    return Rows(what if y is None else zip(what, y, strict=True), reader=reader, table=table)
+    if y is not None:
+        what = with_labels(what, y)
+    return Rows(what, reader=reader, table=table)
 
 
 def open_files(
@@ -94,7 +107,7 @@ def open_files(
     >>> open_files(["synth:fried,n=3"]).name
     'synth:fried,n=3,seed=0'
     """
-    table = table or TableSpec()
+    table, reader = table or TableSpec(), reader or DictReader()
     words = [fspath(name) for name in names]
     if not words:
         raise ConfigError("name at least one file")
@@ -111,6 +124,7 @@ def open_files(
 
 def _named(word: str, table: TableSpec, reader: DictReader | None, form: Format | None) -> Source:
     if word.startswith("synth:"):
+        refuse_unused(table, word, "a built-in stream", ())
         return open_synth(word.removeprefix("synth:"))
     if word.startswith("openml:"):
         path, spec = find_dataset(word.removeprefix("openml:"), table)

@@ -23,9 +23,10 @@ __all__ = ["ArffFile"]
 
 _QUOTED = r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)\""""
 _ATTRIBUTE = re.compile(rf"@attribute\s+(?:{_QUOTED}|([^\s{{]+))\s*(.*)", re.IGNORECASE)
-_BARE = r"((?![\s'\"])[^,]*?|)"
-_CELL = re.compile(rf"\s*(?:{_QUOTED}|{_BARE})\s*(?:,|$)")
-_SPARSE = re.compile(rf"\s*(\d+)\s+(?:{_QUOTED}|{_BARE})\s*(?:,|$)")
+_QUOTED_CELL = re.compile(_QUOTED)
+_SPACES = re.compile(r"[ \t]*")
+_INDEX = re.compile(r"\s*([0-9]{1,9})\s+")
+_WEIGHT = re.compile(r",?\s*\{\s*[0-9.]+\s*\}\s*$")  # Weka's, behind the row
 _ESCAPED = re.compile(r"\\(.)")
 _JAVA = {"yyyy": "%Y", "yy": "%y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S"}
 
@@ -39,12 +40,35 @@ class Attribute:
     categories: tuple[str, ...] = ()
     form: str | None = None
 
+    @property
+    def left_out(self) -> str | None:
+        """What a sparse row means that does not name it."""
+        if self.categories:
+            return self.categories[0]
+        return "0" if self.kind is Kind.NUMBER else None
 
-def _text(found: Sequence[str | None]) -> str | None:
-    """What a cell holds, from the three ways to write it; a bare ? is nothing."""
-    single, double, bare = found
-    if bare is not None:
-        return None if bare == "?" else bare
+
+def take_cell(line: str, at: int) -> tuple[str | None, int]:
+    """The cell that begins at `at`, and where the next one begins; a bare ? is nothing.
+
+    >>> take_cell("'dark red', 5", 0), take_cell("?,5", 0)
+    (('dark red', 11), (None, 2))
+    """
+    at = _SPACES.match(line, at).end()  # type: ignore[union-attr]
+    if line[at : at + 1] not in ("'", '"'):
+        end = line.find(",", at)
+        end = len(line) if end < 0 else end
+        bare = line[at:end].strip()
+        return None if bare == "?" else bare, end + 1
+    found = _QUOTED_CELL.match(line, at)
+    end = _SPACES.match(line, found.end()).end() if found else at  # type: ignore[union-attr]
+    if found is None or line[end : end + 1] not in ("", ","):
+        raise BadExample(f"a quote is not closed or touches {line[at : at + 20]!r}", "malformed")
+    return _unquoted(found.groups()), end + 1
+
+
+def _unquoted(found: Sequence[str | None]) -> str:
+    single, double = found
     quoted = single if single is not None else double or ""
     return _ESCAPED.sub(r"\1", quoted) if "\\" in quoted else quoted
 
@@ -60,7 +84,7 @@ def read_attribute(line: str) -> Attribute:
     found = _ATTRIBUTE.fullmatch(line.strip())
     if found is None:
         raise SourceError(f"{line.strip()!r:.60} is not '@attribute name type'")
-    name, declared = _text(found.groups()[:3]) or "?", found[4].strip()
+    name, declared = found[3] or _unquoted(found.groups()[:2]), found[4].strip()
     word, _, rest = declared.partition(" ")
     match word.lower():
         case "numeric" | "real" | "integer":
@@ -92,19 +116,13 @@ def split_cells(line: str) -> list[str | None]:
     ['1', 'dark red', None, "it's"]
     """
     if "'" not in line and '"' not in line:
-        return [None if (cell := part.strip()) == "?" else cell for part in line.split(",")]
+        parts = [part.strip() for part in line.split(",")]
+        return [None if part == "?" else part for part in parts]
     cells: list[str | None] = []
     at = 0
     while at <= len(line):
-        found = _CELL.match(line, at)
-        if found is None:
-            raise BadExample(
-                f"a quote is not closed or touches {line[at : at + 20]!r}", "malformed"
-            )
-        cells.append(_text(found.groups()))
-        if found.end() == len(line) and not found[0].endswith(","):
-            break
-        at = found.end()
+        cell, at = take_cell(line, at)
+        cells.append(cell)
     return cells
 
 
@@ -191,17 +209,26 @@ def _row(line: str, attributes: Sequence[Attribute]) -> list[str | None]:
             message = f"the row has {len(cells)} cells, expected {len(attributes)}"
             raise BadExample(message, "ragged row")
         return cells
-    found: list[str | None] = [a.categories[0] if a.categories else "0" for a in attributes]
-    inside = re.sub(r"\}\s*(,\s*\{[^}]*\})?$", "", line)[1:].strip()  # and Weka's weight
-    if len(inside) == len(line.strip()) - 1:
-        raise BadExample("the row has '{' without '}'", "malformed")
-    at = 0
+    return _sparse_row(line, attributes)
+
+
+def _sparse_row(line: str, attributes: Sequence[Attribute]) -> list[str | None]:
+    """What is left out is 0, or the first of the declared categories."""
+    found: list[str | None] = [a.left_out for a in attributes]
+    inside = _WEIGHT.sub("", line)
+    if not inside.endswith("}"):
+        raise BadExample("the row has '{' without '}' at its end", "malformed")
+    inside = inside[1:-1].strip()
+    at, seen = 0, set()
     while at < len(inside):
-        cell = _SPARSE.match(inside, at)
-        if cell is None or int(cell[1]) >= len(attributes):
+        index = _INDEX.match(inside, at)
+        if index is None or int(index[1]) >= len(attributes):
             raise BadExample(f"{inside[at : at + 20]!r} is not 'index value'", "malformed")
-        found[int(cell[1])] = _text(cell.groups()[1:])
-        at = cell.end()
+        number = int(index[1])
+        if number in seen:
+            raise BadExample(f"index {number} stands twice", "index repeated")
+        seen.add(number)
+        found[number], at = take_cell(inside, index.end())
     return found
 
 
@@ -231,7 +258,12 @@ def _batch(lines: Sequence[bytes], start: int, attributes: Sequence[Attribute]) 
     columns = {
         a.name: pa.array([row[i] for row in rows], pa.string()) for i, a in enumerate(attributes)
     }
-    return Batch(pa.table(columns), lines=numbers, bad=bad, text=set(columns))
+    return Batch(
+        pa.table(columns),
+        lines=numbers,
+        bad=bad,
+        text={a.name for a in attributes if a.kind is not None},
+    )
 
 
 def _undeclared(got: str | None, attribute: Attribute) -> BadExample:

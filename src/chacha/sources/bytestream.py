@@ -112,7 +112,11 @@ class Raw(io.RawIOBase):
 
 def standard_input() -> IO[bytes]:
     """Standard input without a buffer: a thread that waits for it holds no lock."""
-    return getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
+    given: Any = sys.stdin
+    if given is None:
+        raise SourceError("-: standard input is closed")
+    raw: IO[bytes] = getattr(given.buffer, "raw", given.buffer)
+    return raw
 
 
 def _open(path: str) -> Raw:
@@ -122,8 +126,9 @@ def _open(path: str) -> Raw:
         return Raw(open_url(path), path)
     opened = _open_file(path)
     about = os.fstat(opened.fileno())
-    # A named pipe, or /dev/fd/63 of a shell, has no size.
-    return Raw(opened, path, about.st_size if stat.S_ISREG(about.st_mode) else None)
+    # A named pipe, /dev/fd/63 of a shell and the files in /proc have no size.
+    known = stat.S_ISREG(about.st_mode) and about.st_size > 0
+    return Raw(opened, path, about.st_size if known else None)
 
 
 def open_random(path: str) -> Any:
@@ -303,6 +308,8 @@ class _AsFile(io.RawIOBase):
 
 def open_bytes(path: str) -> ByteReader:
     """The bytes of a file or an address, decompressed; `-` is standard input.
+
+    A pipe is read as it brings bytes, a compressed one 64 KB at a time.
 
     >>> open_bytes(".")
     Traceback (most recent call last):

@@ -48,8 +48,9 @@ class Files:
     What the first decides (groups, target, what columns hold) holds for all. A table that
     lacks a column of the first is left out as one bad row.
 
-    >>> Files(["a.vw", "b.vw"], lambda path, expected: ...).name
-    'a.vw and 1 more'
+    >>> Files(["a.vw", "b.vw"], lambda path, expected: ...)
+    Traceback (most recent call last):
+    chacha.errors.SourceError: a.vw: no such file
     """
 
     endless = False
@@ -59,6 +60,10 @@ class Files:
         self.name = self.paths[0] + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
         self.first: Source | None = None  # to ask what was understood
         self._open = open_one
+
+        for path in self.paths:
+            if "://" not in path and not os.path.exists(path):
+                raise SourceError(f"{path}: no such file")
 
     def __iter__(self) -> Iterator[Example | Bad]:
         expected = Expected()

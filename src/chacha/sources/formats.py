@@ -18,7 +18,7 @@ from chacha.sources.dicts import DictReader
 from chacha.sources.jsontext import read_object
 from chacha.sources.records import JsonLines
 from chacha.sources.sparse import LibsvmFile, looks_like_libsvm
-from chacha.sources.spec import TableSpec
+from chacha.sources.spec import TableSpec, refuse_unused
 from chacha.sources.vw import VWFile, VWJsonFile
 from chacha.sources.vwjson import looks_like_vw_json
 
@@ -97,11 +97,13 @@ def open_file(
     """
     told = form or format_of_name(path)
     if told is Format.PARQUET:
+        _refuse_unused(path, table, told)
         return open_parquet(path, table, reader, expected)
     file = open_bytes(path)
     found = told or _sniff(file)
-    if found is Format.JSON_LINES and form is None and _is_vw_json(file):
+    if found is Format.JSON_LINES and form is None and not table.target and _is_vw_json(file):
         found = Format.VW_JSON
+    _refuse_unused(path, table, found)
     if found is Format.TSV and table.csv.delimiter is None:
         table = replace(table, csv=replace(table.csv, delimiter="\t"))
     if found is Format.PARQUET:
@@ -123,6 +125,19 @@ _FROM_THE_START: dict[
     Format.CSV: CsvFile,
     Format.TSV: CsvFile,
 }
+
+
+def _refuse_unused(path: str, table: TableSpec, found: Format) -> None:
+    """Settings that mean nothing for a format are mistakes."""
+    honoured = table.changed() - {"csv"}
+    match found:
+        case Format.VW | Format.VW_JSON:
+            honoured = set()
+        case Format.LIBSVM:
+            honoured = {"groups", "group_by", "most_groups"}
+        case Format.CSV | Format.TSV:
+            return
+    refuse_unused(table, path, found.value, honoured)
 
 
 def _sniff(file: ByteReader) -> Format:

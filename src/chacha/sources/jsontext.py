@@ -57,6 +57,8 @@ cut off
         what = error.msg[:1].lower() + error.msg[1:]
         if error.pos >= len(line.rstrip()) or what.startswith("unterminated"):
             what += "; the line was cut off"
+            if line.strip() in ("[", "{"):
+                what += ", or is no JSON lines: write one object a line (jq -c '.[]' FILE)"
         message = f"malformed JSON at character {error.pos + 1}: {what}"
         raise BadExample(message, MALFORMED) from None
     except RecursionError as error:

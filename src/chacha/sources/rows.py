@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import count
+from collections.abc import Iterable, Iterator, Mapping, Sized
+from itertools import count, zip_longest
 from typing import Any
 
-from chacha.errors import BadExample
+from chacha.errors import BadExample, ConfigError, SourceError
 from chacha.example import Example
 from chacha.sources.base import Bad
 from chacha.sources.dicts import DictReader
@@ -14,11 +14,39 @@ from chacha.sources.records import RecordReader
 from chacha.sources.spec import TableSpec
 from chacha.sources.vw import vw_row
 
-__all__ = ["Row", "Rows"]
+__all__ = ["Row", "Rows", "with_labels"]
 
 TOGETHER = 1024  # records that are looked at together
 
 Row = tuple[Mapping[Any, Any], Any] | Mapping[Any, Any] | str | Example
+
+
+def with_labels(rows: Iterable[Any], labels: Any) -> Iterable[Any]:
+    """Rows and their labels, which must be as many.
+
+    >>> with_labels([{"a": 1}], [1.0, 2.0])
+    Traceback (most recent call last):
+    chacha.errors.ConfigError: 1 rows, but 2 labels
+    """
+    if not isinstance(labels, Iterable):
+        raise ConfigError(f"the labels must be as many as the rows, got {labels!r:.60}")
+    if isinstance(rows, Sized) and isinstance(labels, Sized):
+        if len(rows) != len(labels):
+            raise ConfigError(f"{len(rows)} rows, but {len(labels)} labels")
+        return list(zip(rows, labels, strict=True))
+    return _pairs(rows, labels)
+
+
+def _pairs(rows: Iterable[Any], labels: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+    number = 0
+    for number, pair in enumerate(zip_longest(rows, labels, fillvalue=_NOTHING), start=1):
+        if _NOTHING in pair:
+            lack = "row" if pair[0] is _NOTHING else "label"
+            raise SourceError(f"rows: there is no {lack} {number}: rows and labels must be as many")
+        yield pair
+
+
+_NOTHING = object()
 
 
 class Rows:

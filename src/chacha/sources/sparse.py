@@ -18,7 +18,8 @@ from chacha.sources.bytestream import BLOCK, line_blocks
 from chacha.sources.cells import LARGEST_INTEGER, class_name, label_trouble, number, too_large
 from chacha.sources.dicts import DictReader
 from chacha.sources.filesource import FileSource
-from chacha.sources.spec import GroupBy, TableSpec, parts
+from chacha.sources.grouping import parts
+from chacha.sources.spec import GroupBy, TableSpec
 from chacha.vwtext import (
     FLOAT32_MAX,
     escape,
@@ -31,6 +32,7 @@ from chacha.vwtext import (
 
 __all__ = ["LibsvmFile", "SparseRows", "looks_like_libsvm"]
 
+NOT_FINITE = "value not finite"
 DECIDING = 100  # rows that decide how many columns there are
 ROWS = 1024
 MOST_KNOWN = 1 << 16
@@ -124,7 +126,7 @@ def index_and_value(word: str) -> tuple[int, str, float | None]:
         raise BadExample(f"{word!r:.40} has no number after ':'", "malformed")
     text, read = show_number(float(value))
     if not -FLOAT32_MAX <= read <= FLOAT32_MAX:
-        raise BadExample(f"{word!r:.40} has no finite value", "value not finite")
+        raise BadExample(f"{word!r:.40} has no finite value", NOT_FINITE)
     return int(index), text, read
 
 
@@ -231,7 +233,10 @@ class LibsvmFile(FileSource):
         made = zip(words, read, ids.tolist(), hashes.tolist(), values, strict=True)
         for word, (index, text, known), group, hashed, value in made:
             number = value if known is None else known
-            self._known[word] = entry(index, group, str(index), text, number, hashed)
+            if not -FLOAT32_MAX <= number <= FLOAT32_MAX:
+                self._known[word] = BadExample(f"{word!r:.40} has no finite value", NOT_FINITE)
+            else:
+                self._known[word] = entry(index, group, str(index), text, number, hashed)
 
 
 def entry(index: int, group: int, name: str, text: str, value: float, hashed: int) -> Entry:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import re
-import string
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
@@ -13,6 +11,7 @@ from fnmatch import fnmatchcase
 from typing import Any, TypeVar
 
 from chacha.errors import ConfigError
+from chacha.sources.grouping import MOST_GROUPS, sequential_groups
 from chacha.vwtext import escape
 
 __all__ = [
@@ -25,12 +24,9 @@ __all__ = [
     "TableSpec",
     "listed",
     "names",
-    "parts",
     "refuse_unused",
-    "sequential_groups",
 ]
 
-MOST_GROUPS = 10
 NULLS = ("", "NA", "N/A", "n/a", "null", "NULL", "None", "?")
 T = TypeVar("T")
 _PREFIX = re.compile(r"[_.:/\- ]")
@@ -370,31 +366,3 @@ def listed(names: Iterable[str], most: int = 20) -> str:
     names = list(names)
     rest = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + rest
-
-
-def sequential_groups(names: list[str], most: int = MOST_GROUPS) -> dict[str, str]:
-    """Name -> group: at most `most` groups of equal size, in order.
-
-    A group of one goes by its own name, larger ones by letters.
-
-    >>> sequential_groups(["hour", "age"])
-    {'hour': 'hour', 'age': 'age'}
-    >>> sequential_groups(["u", "v", "w"], most=2)
-    {'u': 'a', 'v': 'a', 'w': 'b'}
-    """
-    if len(names) <= most:
-        return {name: escape(name) for name in names}
-    size, labels = parts(len(names), most)
-    return {name: labels[i // size] for i, name in enumerate(names)}
-
-
-def parts(count: int, most: int) -> tuple[int, list[str]]:
-    """How many of `count` things go into each of at most `most` groups, and the groups' names.
-
-    >>> parts(25, 10)
-    (3, ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'])
-    """
-    size = max(1, math.ceil(count / most))
-    groups = math.ceil(count / size)
-    letters = string.ascii_letters
-    return size, [letters[i] if groups <= len(letters) else f"g{i}" for i in range(groups)]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from chacha.errors import ConfigError
 from chacha.example import Example, make_example
 
-__all__ = ["STREAMS", "SynthSource", "open_synth"]
+__all__ = ["STREAMS", "SynthSource", "check_ends", "open_synth"]
 
 Array = NDArray[np.float64]
 Block = tuple[list[tuple[str, str]], list[list[float | str]], list[float]]
@@ -132,6 +132,17 @@ class SynthSource:
                     groups.setdefault(group, []).append(pair)
                 yield make_example(groups, label)
             start += BLOCK
+
+
+def check_ends(source: object, limit: int | None) -> None:
+    """Refuse to pass over a stream that never ends.
+
+    >>> check_ends(SynthSource("fried"), None)
+    Traceback (most recent call last):
+    chacha.errors.ConfigError: synth:fried,seed=0 never ends; give n= or a limit
+    """
+    if isinstance(source, SynthSource) and source.endless and limit is None:
+        raise ConfigError(f"{source.name} never ends; give n= or a limit")
 
 
 def open_synth(spec: str) -> SynthSource:

@@ -50,8 +50,7 @@ def looks_like_vw_json(first: Mapping[str, object]) -> bool:
     >>> looks_like_vw_json({"_label": 1, "x": 2}), looks_like_vw_json({"label": 1, "x": 2})
     (True, False)
     """
-    marks = {"_tag", "_text", "_aux"} | _OTHER_LABELS
-    return any(key.startswith("_label") or key.lower() in marks for key in first)
+    return any(key.startswith("_label") or key in ("_multi", "_slots") for key in first)
 
 
 def vw_json_example(line: str, place: str = "") -> Example:

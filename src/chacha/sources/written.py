@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from chacha.errors import BadExample, ConfigError
-from chacha.example import DEFAULT_GROUP, Example, parse_line
+from chacha.errors import BadExample, ConfigError, SourceError
+from chacha.example import DEFAULT_GROUP, Example, finite, parse_line
 from chacha.sources.base import Bad
 from chacha.vwtext import show_exactly
 
@@ -30,6 +32,8 @@ SCHEMA = pa.schema(
 """One row an example: group -> name -> value. The metadata tells such a file from a table."""
 
 ROWS = 4096
+_UNSAFE = re.compile(r"[\s|]")
+CODECS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".lz4": "lz4"}
 
 
 class ExampleWriter(Protocol):
@@ -46,8 +50,7 @@ class TextWriter:
     """Examples as VW text; the ending of the file tells how it is compressed."""
 
     def __init__(self, path: str) -> None:
-        codec = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".lz4": "lz4"}
-        self._file = pa.output_stream(path, compression=codec.get(Path(path).suffix.lower()))
+        self._file = pa.output_stream(path, compression=CODECS.get(Path(path).suffix.lower()))
 
     def write(self, example: Example) -> None:
         """One line."""
@@ -100,10 +103,10 @@ def open_writer(path: str) -> ExampleWriter:
     Traceback (most recent call last):
     chacha.errors.ConfigError: out.xls: choose .vw (also .gz, .zst, .bz2, .lz4), .parquet or -
     """
-    suffixes = [s.lower() for s in Path(path).suffixes]
-    if suffixes and suffixes[-1] == ".parquet":
+    suffixes = [s.lower() for s in Path(path).suffixes[-2:]]
+    if suffixes[-1:] == [".parquet"]:
         return ParquetWriter(path)
-    if any(s in (".vw", ".txt") for s in suffixes[-2:]):
+    if suffixes[-1:] == [".vw"] or (suffixes[:1] == [".vw"] and suffixes[-1] in CODECS):
         return TextWriter(path)
     raise ConfigError(f"{path}: choose .vw (also .gz, .zst, .bz2, .lz4), .parquet or -")
 
@@ -114,7 +117,8 @@ def is_written(schema: pa.Schema) -> bool:
     >>> is_written(SCHEMA), is_written(pa.schema([("x", pa.int8())]))
     (True, False)
     """
-    return (schema.metadata or {}).get(b"chacha") == b"examples 1"
+    marked = (schema.metadata or {}).get(b"chacha") == b"examples 1"
+    return marked and schema.equals(SCHEMA)
 
 
 class WrittenExamples:
@@ -133,35 +137,50 @@ class WrittenExamples:
 
     def __iter__(self) -> Iterator[Example | Bad]:
         number = 0
-        for batch in self._batches():
-            for row in batch.to_pylist():
-                number += 1
-                place = f"{self.name}: row {number}"
-                try:
-                    yield _example(row, place)
-                except BadExample as error:
-                    yield Bad(place, error.reason, str(error))
+        try:
+            for batch in self._batches():
+                for row in batch.to_pylist():
+                    number += 1
+                    place = f"{self.name}: row {number}"
+                    try:
+                        yield _example(row, place)
+                    except BadExample as error:
+                        yield Bad(place, error.reason, str(error))
+        except (pa.ArrowException, OSError) as error:
+            told = str(error).splitlines()[0]
+            raise SourceError(f"{self.name}: cannot be read after row {number}: {told}") from error
 
 
 def _example(row: dict[str, Any], place: str) -> Example:
     """The example of a row: written as VW text, then read as such."""
     words: list[str] = []
     for group, features in row["features"] or []:
-        words.append(f"|{'' if group == DEFAULT_GROUP else group}")
-        words += [_feature(name, value) for name, value in features]
+        bar = f"|{'' if group == DEFAULT_GROUP else group}"
+        words.append(bar)
+        position = 0  # of the next feature without a name
+        for name, value in features or []:
+            text = _number(name, value)
+            if not name.startswith(":"):
+                words.append(name if value == 1.0 else f"{name}:{text}")
+                continue
+            at = int(name[1:])
+            if at < position:  # it stood in another part of the group
+                words.append(bar)
+                position = 0
+            words += [":0"] * (at - position)
+            words.append(f":{text}")
+            position = at + 1
     if row["label"] is None:
         raise BadExample("the example has no label; learning needs one", "no label")
-    example = parse_line(" ".join(words) or "|", place)
-    head = Example(
-        example.groups, example.body, initial=row["initial"], tag=row["tag"] or "", place=place
-    )
-    return head.with_label(row["label"], row["weight"])
+    if _UNSAFE.search(tag := row["tag"] or ""):
+        raise BadExample(f"the tag {tag!r:.40} holds white space or a bar", "malformed")
+    body = parse_line(" ".join(words) or "|", place)
+    head = replace(body, initial=finite(row["initial"] or 0.0, "initial prediction"), tag=tag)
+    return head.with_label(row["label"], 1.0 if row["weight"] is None else row["weight"])
 
 
-def _feature(name: str, value: float) -> str:
-    text, read = show_exactly(value)
+def _number(name: str, value: float | None) -> str:
+    text, read = show_exactly(math.nan if value is None else value)
     if not math.isfinite(read):
         raise BadExample(f"feature {name!r} is {value}; values must be finite", "value not finite")
-    if name.startswith(":"):  # one without a name
-        return f":{text}"
-    return name if value == 1.0 else f"{name}:{text}"
+    return text
