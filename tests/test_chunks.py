@@ -58,6 +58,10 @@ def _csv(rows: list[list[str]]) -> str:
     return "a,b,y\n" + "".join(",".join(row) + "\n" for row in rows)
 
 
+def _continental(rows: list[list[str]]) -> str:
+    return "a;b;y\n" + "".join(";".join(row).replace(".", ",") + "\n" for row in rows)
+
+
 def _jsonl(rows: list[list[str]]) -> str:
     lines = []
     for row in rows:
@@ -73,8 +77,11 @@ def _arff(rows: list[list[str]]) -> str:
 
 
 def _libsvm(rows: list[list[str]]) -> str:
-    words = (f"{row[0] or '#'} " + " ".join(f"{i}:{c}" for i, c in enumerate(row)) for row in rows)
-    return "".join(word + "\n" for word in words)
+    words = (
+        f"{row[0] or '#'} " + " ".join(f"{7 * i * len(row[0])}:{c}" for i, c in enumerate(row))
+        for row in rows
+    )
+    return "".join(word + "\n\n" for word in words)
 
 
 def _vw(rows: list[list[str]]) -> str:
@@ -88,6 +95,7 @@ def _vw_json(rows: list[list[str]]) -> str:
 SPEC = TableSpec(target="y")
 FORMATS: dict[str, tuple[Callable[[list[list[str]]], str], Callable[[ByteReader], Any]]] = {
     "csv": (_csv, lambda file: CsvFile("t", SPEC, file)),
+    "continental": (_continental, lambda file: CsvFile("t", SPEC, file)),
     "jsonl": (_jsonl, lambda file: JsonLines("t", SPEC, file)),
     "arff": (_arff, lambda file: ArffFile("t", SPEC, file)),
     "libsvm": (_libsvm, lambda file: LibsvmFile("t", SPEC, file)),

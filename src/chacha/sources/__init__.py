@@ -109,8 +109,8 @@ def open_files(
     """
     table, reader = table or TableSpec(), reader or DictReader()
     words = [fspath(name) for name in names]
-    if not words:
-        raise ConfigError("name at least one file")
+    if not words or "" in words:
+        raise ConfigError("name at least one file, and no empty name")
     for word in words:
         if word.startswith(("synth:", "openml:")) or word == "-":
             if len(words) > 1:

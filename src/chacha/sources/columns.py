@@ -288,7 +288,7 @@ def python_values(column: pa.Array) -> list[Any]:
             try:
                 found.append(value.as_py())
             except (OverflowError, ValueError):
-                message = "the cell is a date beyond the years 1 to 9999"
+                message = "the cell is beyond the years 1 to 9999, or a span of time too long"
                 found.append(BadExample(message, "not a date"))
         return found
 

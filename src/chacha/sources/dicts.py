@@ -162,8 +162,11 @@ class DictReader:
     def example(self, x: Mapping[Any, Any], place: str = "") -> Example:
         """The example of a dict, flat or of groups. A pure read."""
         groups: dict[str, Pairs] = {}
-        for group, path, name, value in self.leaves(x):
-            groups.setdefault(group, []).extend(self.features(path, name, value))
+        try:
+            for group, path, name, value in self.leaves(x):
+                groups.setdefault(group, []).extend(self.features(path, name, value))
+        except RecursionError as error:
+            raise BadExample("the dict is nested too deep") from error
         return make_example(groups, place=place)
 
     def leaves(self, x: Mapping[Any, Any]) -> list[Leaf]:

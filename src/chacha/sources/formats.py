@@ -42,6 +42,12 @@ class Format(Enum):
     ARFF = "arff"
     LIBSVM = "libsvm"
 
+    @property
+    def told(self) -> str:
+        """The format in words."""
+        names = {"vw": "VW text", "vwjson": "VW's JSON", "jsonl": "JSON lines"}
+        return names.get(self.value, self.value.capitalize())
+
 
 ENDINGS = {
     ".vw": Format.VW,
@@ -137,7 +143,7 @@ def _refuse_unused(path: str, table: TableSpec, found: Format) -> None:
             honoured = {"groups", "group_by", "most_groups"}
         case Format.CSV | Format.TSV:
             return
-    refuse_unused(table, path, found.value, honoured)
+    refuse_unused(table, path, found.told, honoured)
 
 
 def _sniff(file: ByteReader) -> Format:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -84,9 +84,9 @@ def _as_table(what: Any, kind: str) -> Table | None:
     if kind == "pandas" and hasattr(what, "columns"):
         return _pandas(what)
     if isinstance(what, Mapping):
-        return Table(_columns(what), [], {})
+        return _columns(what)
     if isinstance(what, np.ndarray):
-        return Table(_columns({name: what[name] for name in what.dtype.names}), [], {})
+        return _columns({name: what[name] for name in what.dtype.names})
     if isinstance(what, pa.RecordBatch):
         return Table(pa.Table.from_batches([what]), [], {})
     if isinstance(what, (pa.Array, pa.ChunkedArray)) or (
@@ -114,26 +114,31 @@ def _reader(what: Any) -> Any:
         raise ConfigError(f"the table cannot be read: {error}") from error
 
 
-def _columns(columns: Mapping[Any, Any]) -> pa.Table:
-    """Columns by name as a table."""
+def _columns(columns: Mapping[Any, Any]) -> Table:
+    """Columns by name as a table; mixed values are taken as text."""
+    arrays: dict[str, pa.Array] = {}
+    text: list[str] = []
     try:
-        return pa.table({str(name): _array(column) for name, column in columns.items()})
+        for name, column in columns.items():
+            try:
+                arrays[str(name)] = _array(column)
+            except ODD:
+                arrays[str(name)] = pa.array([_text(value) for value in column], pa.string())
+                text.append(str(name))
+        return Table(pa.table(arrays), text, {})
     except ODD as error:
         raise ConfigError(f"the columns could not be read as a table: {error}") from error
 
 
 def _array(values: Any) -> pa.Array:
-    """Anything like a column as an Arrow array; mixed values as text."""
+    """Anything like a column as an Arrow array."""
     if isinstance(values, (pa.Array, pa.ChunkedArray)):
         return values
     if hasattr(values, "to_arrow"):  # polars
         return values.to_arrow()
     if isinstance(values, np.ndarray):
         return _column(values)
-    try:
-        return pa.array(values, from_pandas=type(values).__module__.startswith("pandas"))
-    except ODD:
-        return pa.array([None if value is None else str(value) for value in values])
+    return pa.array(values, from_pandas=type(values).__module__.startswith("pandas"))
 
 
 def _pandas(frame: Any) -> Table:
@@ -221,10 +226,11 @@ def _labels(y: Any, rows: int) -> pa.Array:
         raise ConfigError(f"the labels must be one column, {shown}")
     if isinstance(y, np.ndarray) and y.ndim != 1:
         raise ConfigError(f"{rows} rows, but labels of shape {y.shape}")
+    values = y if hasattr(y, "__len__") else list(y)
     try:
-        labels = _array(y if isinstance(y, Sequence) or hasattr(y, "__len__") else list(y))
-    except ODD as error:
-        raise ConfigError(f"the labels cannot be read: {error}") from error
+        labels = _array(values)
+    except ODD:  # mixed values
+        labels = pa.array([_text(value) for value in values], pa.string())
     if len(labels) != rows:
         raise ConfigError(f"{rows} rows, but {len(labels)} labels")
     return labels

@@ -122,7 +122,10 @@ class RecordReader:
         at = 0
         while at < len(records):
             alike = self._alike(records, at)
-            cells = self._together([r for r, _ in alike]) if len(alike) >= LEAST else None
+            try:
+                cells = self._together([r for r, _ in alike]) if len(alike) >= LEAST else None
+            except UnicodeEncodeError:
+                cells = None
             if cells is None:
                 for record, place in alike:
                     yield self.row(record, place)
