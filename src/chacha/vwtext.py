@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "FLOAT32_MAX",
+    "SHORT",
     "escape",
     "hash_name",
     "murmur",
@@ -249,9 +250,9 @@ def show_exactly(value: float) -> tuple[str, float]:
 
 def _is_read_exactly(text: str, exact: float) -> bool:
     """Whether VW's own arithmetic reads `text` as this float32; not tried for long texts."""
-    digits = text.replace(".", "").replace("-", "")
-    if len(digits) > _EXACT:
+    if len(text) > _EXACT + 1 + (exact < 0):  # digits, point, sign
         return False
+    digits = text.replace(".", "").replace("-", "")
     product = int(digits) * _INVERSE_DOUBLES[len(text) - 1 - text.index(".")]
     return abs(exact) == float(np.float32(product))
 

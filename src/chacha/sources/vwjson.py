@@ -28,7 +28,7 @@ from chacha.errors import BadExample
 from chacha.example import DEFAULT_GROUP, Example, Feature, check_weight, finite
 from chacha.sources.cells import LARGEST_INTEGER
 from chacha.sources.jsontext import MALFORMED, TOO_DEEP, TOO_LONG, decoder, read_double, read_object
-from chacha.vwtext import hash_name, read_number, show_exactly
+from chacha.vwtext import SHORT, hash_name, read_number, show_exactly
 
 __all__ = ["looks_like_vw_json", "vw_json_example"]
 
@@ -141,14 +141,23 @@ def _number(value: float, key: str, group: _Group) -> tuple[str, float]:
     return text, read
 
 
-@lru_cache(maxsize=1 << 14, typed=True)
-def _entry(key: str, value: float, group: _Group) -> tuple[str, Feature] | None:
+Entry = tuple[str, Feature] | None
+_entries: dict[tuple[str, float, int], Entry] = {}  # numbers that were seen, by key and group
+MOST_ENTRIES = 1 << 14
+
+
+def _entry(key: str, value: float, group: _Group) -> Entry:
     """A number by its key, as text and as a feature; None for 0, which VW leaves out."""
     text, read = _number(value, key, group)
-    if not read:
-        return None
-    word, hashed = _word(key, group.seed)
-    return word if read == 1.0 else f"{word}:{text}", Feature(word, read, hashed)
+    entry: Entry = None
+    if read:
+        word, hashed = _word(key, group.seed)
+        entry = word if read == 1.0 else f"{word}:{text}", Feature(word, read, hashed)
+    if len(_entries) >= MOST_ENTRIES:
+        _entries.clear()
+    if len(key) <= SHORT and -LARGEST_INTEGER <= value <= LARGEST_INTEGER:
+        _entries[key, value, group.seed] = entry
+    return entry
 
 
 def _string(key: str, value: Any) -> str:
@@ -232,7 +241,17 @@ class _Row:
         group, found = _group(name), False
         runs = self.runs.setdefault(group.first, [])
         for key, value in members.items():
-            if key.startswith("_"):
+            kind = type(value)
+            if (kind is int or kind is float) and not key.startswith("_"):
+                number = key, value, group.seed
+                e = _entries[number] if number in _entries else _entry(key, value, group)
+                if e is not None:
+                    if not runs or runs[-1].name != group.name:
+                        runs.append(_Run(group.name))
+                    runs[-1].words.append(e[0])
+                    runs[-1].features.append(e[1])
+                    found = True
+            elif key.startswith("_"):
                 found |= self._read_special(group, key, value)
             elif isinstance(value, dict):
                 self.read(key, value)
@@ -243,12 +262,6 @@ class _Row:
                 found = True
             elif value is True:
                 self._add(group, key)
-                found = True
-            elif value is not None and value is not False and (e := _entry(key, value, group)):
-                if not runs or runs[-1].name != group.name:
-                    runs.append(_Run(group.name))
-                runs[-1].words.append(e[0])
-                runs[-1].features.append(e[1])
                 found = True
         if found:
             self.closed.setdefault(group.first)
