@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import struct
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -93,6 +94,14 @@ _STRTOF = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _WORDS = re.compile(r"[+-]?(?:inf|nan|0x)", re.IGNORECASE)
 
 
+_FLOAT32 = struct.Struct("f")
+
+
+def _nearest(value: float) -> float:
+    """The nearest float32 of a number in its range."""
+    return float(_FLOAT32.unpack(_FLOAT32.pack(value))[0])
+
+
 def _pow10(exponent: int) -> np.float32:
     exponent = (exponent + 128) % 256 - 128  # VW keeps the exponent in one byte
     if exponent > 38:
@@ -135,7 +144,7 @@ def read_number(text: str) -> float | None:
         if not exponent and len(whole) + len(decimals) <= _EXACT:
             # No rounding until the product, which a double holds exactly.
             product = int(whole + decimals or "0") * _INVERSE_DOUBLES[len(decimals)]
-            return float(np.float32(-product if sign else product))
+            return _nearest(-product if sign else product)
         power = int(exponent or 0) * (-1 if exponent_sign else 1) - len(decimals)
         with np.errstate(all="ignore"):
             value = float(_accumulate(whole, decimals) * _pow10(power))
@@ -254,7 +263,7 @@ def _is_read_exactly(text: str, exact: float) -> bool:
         return False
     digits = text.replace(".", "").replace("-", "")
     product = int(digits) * _INVERSE_DOUBLES[len(text) - 1 - text.index(".")]
-    return abs(exact) == float(np.float32(product))
+    return abs(exact) == _nearest(product)
 
 
 _UNSAFE = re.compile(r"[\s:|%\x00]")

@@ -82,6 +82,8 @@ def read_double(text: str) -> float:
     (0.1, 1.4531564116477964)
     """
     nearest = float(text)
+    if len(text) <= 16 and "e" not in text and "E" not in text:
+        return nearest  # 15 digits over a power of ten that is exact: rounded once
     if len(text) < 40 and 1e-37 < abs(nearest) < 1e38:
         (bits,) = _BITS.unpack(_DOUBLE.pack(nearest))
         if abs((bits & 0x1FFFFFFF) - 0x10000000) > 1000:  # not halfway between two float32

@@ -65,7 +65,7 @@ class TableReader:
         self.samples: dict[str, list[Any]] = {}  # the first values of every column
         self._assembler = Assembler({g: len(names) for g, names in schema.layout.items()})
         self._codes: dict[int, Coded] = {}
-        self._held: list[Batch] | None = []  # None: enough rows have been seen
+        self._held: list[tuple[Batch, list[int]]] | None = []  # None: enough rows have been seen
         self._seen = self._good = 0  # rows that are held, and how many of them are good
         self._positive = self.spec.positive is None
         self._kinds = dict(schema.kinds)  # the reader's, once there is a good row
@@ -81,10 +81,12 @@ class TableReader:
         if self._held is None:
             yield from self._rows(self._prepare(batch))
             return
-        self._held.append(batch)
+        good = self._good_rows(batch)
+        self._held.append((batch, good))
         self._seen += len(batch.columns) + len(batch.ragged)
-        self._good += len(self._good_rows(batch))
-        if self._good >= DECIDING or self._seen >= MOST_HELD:
+        self._good += len(good)
+        nothing_open = self.decimal and all(name in self._kinds for name in self.schema.features)
+        if nothing_open or self._good >= DECIDING or self._seen >= MOST_HELD:
             yield from self.rest()
 
     def rest(self) -> Iterator[Example | Bad]:
@@ -92,7 +94,7 @@ class TableReader:
         held, self._held = self._held or [], None
         if held:
             self._decide(held)
-        for batch in held:
+        for batch, _ in held:
             yield from self._rows(self._prepare(batch))
 
     def finish(self) -> Iterator[Example | Bad]:
@@ -118,14 +120,14 @@ class TableReader:
             found.update(row for row in range(len(made.labels)) if row not in made.troubles)
         return sorted(found)
 
-    def _decide(self, held: Sequence[Batch]) -> None:
+    def _decide(self, held: Sequence[tuple[Batch, list[int]]]) -> None:
         """The decimal point, and what the columns hold, by the first good rows."""
         deciding: list[tuple[Batch, pa.Array]] = []
         left, before = DECIDING, 0
-        for batch in held:
-            good = [row for row in self._good_rows(batch) if before + row < MOST_HELD][:left]
-            deciding.append((batch, pa.array(good, pa.int64())))
-            left, before = left - len(good), before + len(batch.columns)
+        for batch, good in held:
+            some = [row for row in good if before + row < MOST_HELD][:left]
+            deciding.append((batch, pa.array(some, pa.int64())))
+            left, before = left - len(some), before + len(batch.columns)
         if self.decimal is None:
             parts = [self._prepare(batch, ".") for batch, _ in deciding]
             texts = [
@@ -143,7 +145,7 @@ class TableReader:
                 seen += made.columns[name].take(usable).drop_null().to_pylist()
             self._sample(name, seen)
             if seen and name not in self._kinds:
-                self._kinds[name] = self._kind(name, seen, held[0])
+                self._kinds[name] = self._kind(name, seen, held[0][0])
 
     def _kind(self, name: str, seen: Sequence[str], batch: Batch) -> Kind:
         decimal = self.decimal if name in batch.text else None
