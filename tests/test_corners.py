@@ -36,6 +36,7 @@ from chacha import (
     open_files,
     open_source,
 )
+from chacha.sources.written import SCHEMA
 from tests.test_cli import cli
 from tests.test_sources import bad, good
 
@@ -537,3 +538,95 @@ def test_proc_files_and_closed_stdin() -> None:
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
     assert "standard input is closed" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+# What the rewrite after the first findings got wrong
+
+
+def test_decimals_are_what_python_has_in_batches_of_any_size() -> None:
+    prices = pa.array([Decimal("0.35")] * 16, pa.decimal128(10, 2))
+    table = pa.table({"x": prices, "y": [1.0] * 16})
+    assert set(shown(table)) == set(shown(table.slice(0, 15))) == {"1.0 |x x:0.35"}
+
+
+def test_rows_that_are_bad_by_a_decision_do_not_decide(tmp_path: Path) -> None:
+    late = "a,b,y\n" + "0,,1\n" * 120 + "1,9007199254740993,1\n2,x,1\n"
+    assert shown(write(tmp_path / "a.csv", late))[-1] == "1.0 |a a:2.0 |b b=x"
+    across = "a,b,c,y\n" + "0,,,1\n" * 120 + "1,1e400,5,1\n2,,x,1\n"
+    assert shown(write(tmp_path / "b.csv", across))[-1] == "1.0 |a a:2.0 |b |c c=x"
+    early = "km,c,y\n1,true,1\n2,true,1\nx,red,1\n"
+    assert shown(write(tmp_path / "c.csv", early))[0] == "1.0 |km km |c c"
+    model = ChaCha.paper(pool=ReferencePool())
+    never = write(tmp_path / "d.csv", "a,b,y\n1,1e400,1\n2,,1\n3,,2\n")
+    model.run(never, on_bad=OnBad.SKIP)
+    assert "b" not in model.reader.kinds
+
+
+def test_a_line_without_features_reads_back_as_it_is(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.json", '{"_label": 0.5}\n{"_label": 1, "a": {"x": 1}}\n')
+    for example in good(open_source(path)):
+        assert chacha.parse_line(example.line).groups == example.groups
+
+
+def test_names_in_parquet_of_examples_are_checked(tmp_path: Path) -> None:
+    names = [
+        ":abc",
+        ":",
+        ":\u00b2",
+        ":30000000",
+        ":-1",
+        ": 3",
+        ":1_0",
+        "a b",
+        "a|b",
+        "a:1",
+        "",
+        "x",
+    ]
+    rows = [
+        {"label": 1.0, "weight": 1.0, "initial": 0.0, "tag": None, "features": [("g", [(n, 1.0)])]}
+        for n in names
+    ]
+    path = tmp_path / "e.parquet"
+    pq.write_table(pa.Table.from_pylist(rows, SCHEMA), path)
+    found = list(open_source(path))
+    assert [isinstance(row, Example) for row in found] == [False] * 11 + [True]
+    assert {row.reason for row in found if isinstance(row, Bad)} == {"malformed"}
+
+
+def _history(*parts: str, limits: tuple[int | None, ...] = (None, None)) -> tuple[Any, ...]:
+    model = ChaCha.paper(pool=ReferencePool(), keep_decisions=10**6)
+    predictions = [
+        step.prediction
+        for part, limit in zip(parts, limits, strict=False)
+        for step in model.steps(model.open(part), limit=limit, on_bad=OnBad.SKIP)
+    ]
+    return predictions, [d.to_json() for d in model.decisions], model.reader.kinds
+
+
+def test_a_stream_in_two_parts_is_one_stream(tmp_path: Path) -> None:
+    svm = [f"{i % 3} 1:{i % 5} {20 if i < 100 else 20 + i}:1\n" for i in range(200)]
+    csv = [f"{i},{'' if i < 150 else ['true', '5', 'x'][i % 3]},{i % 7}\n" for i in range(300)]
+    for name, head, rows, cut in (("s.svm", "", svm, 120), ("s.csv", "a,l,y\n", csv, 132)):
+        whole = write(tmp_path / name, head + "".join(rows))
+        rest = write(tmp_path / f"rest-{name}", head + "".join(rows[cut:]))
+        first = write(tmp_path / f"first-{name}", head + "".join(rows[:cut]))
+        assert _history(whole) == _history(first, rest)
+        assert _history(whole) == _history(whole, rest, limits=(cut, None))
+        shared = [str(row).partition(":")[2] for row in open_files([first, rest])]
+        alone = [str(row).partition(":")[2] for row in open_source(whole)]
+        assert len(shared) == len(alone)
+
+
+def test_dicts_after_a_table_give_its_predictions_to_the_last_bit(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(rng.normal(size=(200, 5)), columns=list("zmaqb"))
+    frame["y"] = frame["z"] * frame["q"] + frame["b"]
+    model = ChaCha.paper(pool=ReferencePool())
+    model.run(frame)
+    rows = frame.drop(columns="y").to_dict("records")
+    expected = [model.predict_one(row) for row in good(model.open(frame))]
+    assert [model.predict_one(row) for row in rows] == expected
+    other = ChaCha.paper(pool=ReferencePool())
+    other.run(write(tmp_path / "t.csv", "a;b;y\n0,5;u;0,25\n1,5;v;1,5\n"))
+    assert other.reader.example({"a": "1,5", "b": "u"}).line == "|a a:1.5 |b b=u"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import pyarrow as pa
 
@@ -44,7 +43,6 @@ class Expected:
         self.columns: list[str] = []
         self.target: str | None = None
         self.groups: Grouping | None = None
-        self.ranges: Any = None  # of the indices of LIBSVM files
 
     def check(self, name: str, columns: Sequence[str]) -> None:
         """Refuse a file that lacks a column of the first."""

@@ -163,6 +163,8 @@ def numbers(column: pa.Array, decimal: str = ".") -> list[float | BadExample]:
     >>> numbers(pa.array(["1.5", "2"]))
     [1.5, 2.0]
     """
+    if pa.types.is_decimal(column.type):  # Arrow's cast is not exact
+        return [_number(value, decimal) for value in python_values(column)]
     if pa.types.is_string(column.type) or not is_castable(column.type):
         texts = column
         if decimal == "," and pa.types.is_string(column.type):

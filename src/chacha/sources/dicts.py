@@ -17,6 +17,7 @@ from chacha.sources.cells import (
     is_missing,
     is_nan,
     kind_of_value,
+    number,
     pairs,
     too_large,
     word,
@@ -114,6 +115,16 @@ class Grouping:
         self._spec = spec or TableSpec()
         self.groups = dict(groups or self._spec.group_columns(sorted(map(str, names))))
         self._labels = sorted(set(self.groups.values()))
+        order = {group: i for i, group in enumerate(dict.fromkeys(self.groups.values()))}
+        # A table's columns have an order, in which the features of a row are written.
+        self.rank = {n: (order[g], i) for i, (n, g) in enumerate(groups.items())} if groups else {}
+
+    def together(self, leaves: list[Leaf]) -> list[Leaf]:
+        """The entries, those of a group together, groups in the order of their first."""
+        found: dict[str, list[Leaf]] = {}
+        for leaf in leaves:
+            found.setdefault(leaf.group, []).append(leaf)
+        return [leaf for group in found.values() for leaf in group]
 
     def group_of(self, name: str) -> str:
         """The group of a feature."""
@@ -157,6 +168,8 @@ class DictReader:
         self.grouping: Grouping | None = None
         self.kinds: dict[str, Kind] = {}  # of the columns of tables
         self.texts: set[str] = set()  # columns of tables that are written as text
+        self.decimal: str | None = None  # their decimal point
+        self.ranges: Any = None  # the groups of the indices of LIBSVM files
         self.codes: dict[str, dict[str, int]] = {}  # of their words
 
     def example(self, x: Mapping[Any, Any], place: str = "") -> Example:
@@ -188,6 +201,10 @@ class DictReader:
             flat = list(flatten(x))
             grouping = self.grouping or Grouping([path for path, _ in flat], self.spec)
             found = [Leaf(grouping.group_of(path), path, path, value) for path, value in flat]
+            if self.grouping is not None and self.grouping.rank:
+                rank, last = self.grouping.rank, len(self.grouping.rank)
+                found.sort(key=lambda leaf: (*rank.get(leaf.path, (last, last)), leaf[:2]))
+                return self.grouping.together(found)
         found.sort(key=_by_group)
         return found
 
@@ -205,6 +222,8 @@ class DictReader:
             codes = self.codes.get(column, {})
             return [(escape(name), float(codes.get(word(value), len(codes))))]
         try:
+            if kind is Kind.NUMBER and column in self.texts:
+                return [(escape(name), number(value, self.decimal or "."))]
             return pairs(kind, escape(name), value, self.spec.format_of(column))
         except BadExample as error:
             raise BadExample(f"column {column!r}: {error}", error.reason) from error

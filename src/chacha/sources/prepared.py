@@ -50,6 +50,7 @@ class Prepared:
     columns: dict[str, pa.Array]
     troubles: dict[int, Trouble]
     labels: list[float]
+    decimal: str = "."
     weights: list[float] | None = None
     tags: list[str] | None = None
 
@@ -80,7 +81,7 @@ def prepare(
     ([5.0, 0.0], 'not a number')
     """
     spec = schema.spec
-    made = Prepared(batch, {}, {}, [])
+    made = Prepared(batch, {}, {}, [], decimal)
     for row, (name, error) in batch.bad.items():
         made.note(row, name, error)
     for name, found in flat_columns(batch.columns).items():

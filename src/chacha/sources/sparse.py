@@ -205,14 +205,15 @@ class LibsvmFile(FileSource):
 
     def _decide(self, rows: Sequence[Line]) -> None:
         """The groups, by the largest index of the first good rows, or as the file before has."""
-        if self._groups is None and self.expected is not None:
-            self._groups = self.expected.ranges
+        known = self.reader.ranges
+        if self._groups is None and known is not None and known.spec.groups_as(self.spec):
+            self._groups = known
         if self._groups is None:
             few = [index_and_value(word)[0] for row in rows[:DECIDING] for word in row.words]
             first = 1 if min(few, default=1) else 0  # some files count from 0
             self._groups = Ranges(self.spec, first, max(few, default=1) + 1 - first)
-        if self.expected is not None:
-            self.expected.ranges = self._groups
+        if rows:
+            self.reader.ranges = self._groups
 
     def _learn(self, new: set[str]) -> None:
         """What words become that are new: each distinct one is looked at once."""
@@ -262,7 +263,7 @@ class Ranges:
     """
 
     def __init__(self, spec: TableSpec, first: int, count: int, prefix: str = "") -> None:
-        self._spec, self._first, self._prefix = spec, first, prefix
+        self.spec, self._first, self._prefix = spec, first, prefix
         self.names: list[str] = []
         self._size = 0  # 0: every index is asked about
         if spec.groups or spec.group_by is not GroupBy.ORDER:
@@ -283,7 +284,7 @@ class Ranges:
         number = {name: i for i, name in enumerate(self.names)}
         found: list[int] = []
         for index in indices.tolist():
-            name = self._spec.late_group(f"{self._prefix}{index}") or ""
+            name = self.spec.late_group(f"{self._prefix}{index}") or ""
             found.append(number.setdefault(name, len(number)))
         self.names = list(number)
         return np.array(found, np.intp)

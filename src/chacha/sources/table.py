@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ from chacha.sources.assembly import Assembler
 from chacha.sources.base import Bad
 from chacha.sources.batch import Batch
 from chacha.sources.cells import class_name, is_number, kind_of_texts, word
-from chacha.sources.columns import Cell, make_cells, pairs_cell
+from chacha.sources.columns import Cell, make_cells, pairs_cell, python_values
 from chacha.sources.dicts import DictReader
 from chacha.sources.prepared import Prepared, prepare
 from chacha.sources.schema import Schema
@@ -60,7 +61,7 @@ class TableReader:
     def __init__(self, schema: Schema, reader: DictReader, decimal: str | None = ".") -> None:
         self.schema, self.spec, self.name = schema, schema.spec, schema.name
         self.reader = reader
-        self.decimal = decimal
+        self.decimal = decimal or reader.decimal
         self.row = 0
         self.samples: dict[str, list[Any]] = {}  # the first values of every column
         self._assembler = Assembler({g: len(names) for g, names in schema.layout.items()})
@@ -70,6 +71,8 @@ class TableReader:
         self._positive = self.spec.positive is None
         self._kinds = dict(schema.kinds)  # the reader's, once there is a good row
         self._adopted = False
+        if self.decimal and any(name in reader.kinds for name in schema.features):
+            self._held = None  # the stream goes on: columns that are new are decided as late ones
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
@@ -116,7 +119,7 @@ class TableReader:
         found: set[int] = set()
         for decimal in [self.decimal] if self.decimal else [".", ","]:
             made = self._prepare(batch, decimal)
-            self._make(made, [n for n in self.schema.features if n in self._kinds], decimal)
+            self._make(made, [n for n in self.schema.features if n in self._kinds])
             found.update(row for row in range(len(made.labels)) if row not in made.troubles)
         return sorted(found)
 
@@ -137,15 +140,31 @@ class TableReader:
                 for text in made.columns[name].take(at).drop_null().to_pylist()
             ]
             self.decimal = _decimal_of(texts)
-        parts = [self._prepare(batch) for batch, _ in deciding]
-        for name in self.schema.features:
-            seen: list[Any] = []
-            for made, (_, at) in zip(parts, deciding, strict=True):
-                usable = pa.array([i for i in at.to_pylist() if i not in made.troubles], pa.int64())
-                seen += made.columns[name].take(usable).drop_null().to_pylist()
-            self._sample(name, seen)
-            if seen and name not in self._kinds:
-                self._kinds[name] = self._kind(name, seen, held[0][0])
+        self._vote(deciding)
+
+    def _vote(self, deciding: Sequence[tuple[Batch, pa.Array]]) -> None:
+        """What the columns hold; rows that are bad by what is decided do not vote."""
+        unknown = [name for name in self.schema.features if name not in self._kinds]
+        kinds: dict[str, Kind] = {}
+        voters = [(batch, at.to_pylist()) for batch, at in deciding]
+        while True:
+            seen: dict[str, list[Any]] = {name: [] for name in self.schema.features}
+            for batch, rows in voters:
+                made = self._prepare(batch)
+                self._make(made, [n for n in seen if n in self._kinds or n in kinds], kinds)
+                rows[:] = [row for row in rows if row not in made.troubles]  # for good
+                for name in seen:
+                    cells = made.columns[name].take(pa.array(rows, pa.int64()))
+                    seen[name] += python_values(cells.drop_null())
+            before, kinds = kinds, {}
+            for name in unknown:
+                if seen[name]:
+                    kinds[name] = self._kind(name, seen[name], deciding[0][0])
+            if kinds == before:
+                break
+        self._kinds |= kinds
+        for name, values in seen.items():
+            self._sample(name, values)
 
     def _kind(self, name: str, seen: Sequence[str], batch: Batch) -> Kind:
         decimal = self.decimal if name in batch.text else None
@@ -156,11 +175,7 @@ class TableReader:
             self.samples[name] = [*self.samples.get(name, ()), *seen][:SAMPLES]
 
     def _make(
-        self,
-        made: Prepared,
-        names: Sequence[str],
-        decimal: str,
-        late: dict[str, Kind] | None = None,
+        self, made: Prepared, names: Sequence[str], late: Mapping[str, Kind] | None = None
     ) -> dict[str, list[Any]]:
         """The cells of columns of which it is known what they hold; troubles are noted."""
         found: dict[str, list[Any]] = {}
@@ -174,7 +189,7 @@ class TableReader:
                 found[name] = [v if v is None else word(v) for v in column.to_pylist()]
                 continue
             form, seed = self.spec.format_of(name), self.schema.seeds[group]
-            cells = make_cells(column, kind, feature, seed, form, decimal)
+            cells = make_cells(column, kind, feature, seed, form, made.decimal)
             found[name] = cells.by_row(self._missing(feature, seed))
             if cells.bad:
                 for row, cell in enumerate(found[name]):
@@ -199,19 +214,27 @@ class TableReader:
             if not first:
                 break
             row = min(first.values())
+            new: dict[str, Kind] = {}
             for name in [name for name in unknown if first.get(name) == row]:
-                seen = [made.columns[name][row].as_py()]
-                self._sample(name, seen)
-                found.setdefault(row, {})[name] = self._kind(name, seen, made.batch)
-                unknown.remove(name)
-            cells |= self._make(made, list(found[row]), self.decimal or ".", found[row])
-        cells |= self._make(made, unknown, ".")
+                new[name] = self._kind(name, [made.columns[name][row].as_py()], made.batch)
+            trial = replace(made, troubles=dict(made.troubles))
+            decided = self._make(trial, list(new), new)
+            if row in trial.troubles:  # it is bad by what it would decide, so it decides nothing
+                made.troubles[row] = trial.troubles[row]
+                continue
+            made.troubles.update(trial.troubles)
+            cells |= decided
+            found[row] = new
+            unknown = [name for name in unknown if name not in new]
+            for name in new:
+                self._sample(name, [made.columns[name][row].as_py()])
+        cells |= self._make(made, unknown)
         return found
 
     def _rows(self, made: Prepared) -> Iterator[Example | Bad]:
         ragged, before = list(made.batch.ragged), self.row
         known = [name for name in self.schema.features if name in self._kinds]
-        cells = self._make(made, known, self.decimal or ".")
+        cells = self._make(made, known)
         late = self._late(made, cells) if len(known) < len(self.schema.features) else {}
         texts, labels = show_all_exactly(np.array(made.labels, np.float64))
         lines, weights, tags = made.batch.lines, made.weights, made.tags
@@ -249,6 +272,8 @@ class TableReader:
         if not self._adopted:
             self.schema.adopt()
             self.reader.texts |= batch.text & self.schema.slots.keys()
+            if batch.text:
+                self.reader.decimal = self.decimal
         self._adopted = True
         self.reader.kinds.update(self._kinds)
 

@@ -340,5 +340,6 @@ class _Row:
             raise BadExample("a weight or initial prediction without a label", "no label")
         head = f"'{self.tag}" if self.tag else ""
         body = " ".join(parts) or "|"
+        groups = groups or {DEFAULT_GROUP: []}  # as VW reads a bare '|'
         example = Example(groups, body, None, weight, initial, self.tag, head, place)
         return example if label is None else example.with_label(label)

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from chacha.errors import BadExample, ConfigError, SourceError
 from chacha.example import DEFAULT_GROUP, Example, finite, parse_line
 from chacha.sources.base import Bad
-from chacha.vwtext import show_exactly
+from chacha.vwtext import read_number, show_exactly
 
 __all__ = ["SCHEMA", "ExampleWriter", "WrittenExamples", "is_written", "open_writer"]
 
@@ -33,6 +33,7 @@ SCHEMA = pa.schema(
 
 ROWS = 4096
 _UNSAFE = re.compile(r"[\s|]")
+_POSITION = re.compile(r":[0-9]{1,6}", re.ASCII)
 CODECS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".lz4": "lz4"}
 
 
@@ -155,14 +156,19 @@ def _example(row: dict[str, Any], place: str) -> Example:
     """The example of a row: written as VW text, then read as such."""
     words: list[str] = []
     for group, features in row["features"] or []:
+        if group != DEFAULT_GROUP and (not group or _UNSAFE.search(group) or ":" in group):
+            raise BadExample(f"the group {group!r:.40} cannot be written in VW text", "malformed")
         bar = f"|{'' if group == DEFAULT_GROUP else group}"
         words.append(bar)
         position = 0  # of the next feature without a name
         for name, value in features or []:
             text = _number(name, value)
             if not name.startswith(":"):
+                _check_name(name, value)
                 words.append(name if value == 1.0 else f"{name}:{text}")
                 continue
+            if not _POSITION.fullmatch(name):
+                raise BadExample(f"{name!r:.40} is no position", "malformed")
             at = int(name[1:])
             if at < position:  # it stood in another part of the group
                 words.append(bar)
@@ -177,6 +183,17 @@ def _example(row: dict[str, Any], place: str) -> Example:
     body = parse_line(" ".join(words) or "|", place)
     head = replace(body, initial=finite(row["initial"] or 0.0, "initial prediction"), tag=tag)
     return head.with_label(row["label"], 1.0 if row["weight"] is None else row["weight"])
+
+
+def _check_name(name: str, value: float) -> None:
+    """Refuse a name that VW text cannot hold; `color:red` is one, with the value 1."""
+    _, colon, word = name.partition(":")
+    if not name or _UNSAFE.search(name) or (colon and (value != 1.0 or not _is_word(word))):
+        raise BadExample(f"the feature {name!r:.40} cannot be written in VW text", "malformed")
+
+
+def _is_word(text: str) -> bool:
+    return bool(text) and read_number(text) is None
 
 
 def _number(name: str, value: float | None) -> str:
