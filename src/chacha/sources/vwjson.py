@@ -141,21 +141,22 @@ def _number(value: float, key: str, group: _Group) -> tuple[str, float]:
     return text, read
 
 
-Entry = tuple[str, Feature] | None
-_entries: dict[tuple[str, float, int], Entry] = {}  # numbers that were seen, by key and group
+_entries: dict[
+    tuple[str, float, int], tuple[str, Feature]
+] = {}  # numbers that were seen, by key and group
 MOST_ENTRIES = 1 << 14
 
 
-def _entry(key: str, value: float, group: _Group) -> Entry:
+def _entry(key: str, value: float, group: _Group) -> tuple[str, Feature] | None:
     """A number by its key, as text and as a feature; None for 0, which VW leaves out."""
     text, read = _number(value, key, group)
-    entry: Entry = None
-    if read:
-        word, hashed = _word(key, group.seed)
-        entry = word if read == 1.0 else f"{word}:{text}", Feature(word, read, hashed)
-    if len(_entries) >= MOST_ENTRIES:
-        _entries.clear()
-    if len(key) <= SHORT and -LARGEST_INTEGER <= value <= LARGEST_INTEGER:
+    if not read:
+        return None
+    word, hashed = _word(key, group.seed)
+    entry = word if read == 1.0 else f"{word}:{text}", Feature(word, read, hashed)
+    if -MOST_ENTRIES < value < MOST_ENTRIES and value == int(value) and len(key) <= SHORT:
+        if len(_entries) >= MOST_ENTRIES:  # whole numbers come again, others seldom do
+            _entries.clear()
         _entries[key, value, group.seed] = entry
     return entry
 
@@ -244,7 +245,7 @@ class _Row:
             kind = type(value)
             if (kind is int or kind is float) and not key.startswith("_"):
                 number = key, value, group.seed
-                e = _entries[number] if number in _entries else _entry(key, value, group)
+                e = _entries.get(number) or _entry(key, value, group)
                 if e is not None:
                     if not runs or runs[-1].name != group.name:
                         runs.append(_Run(group.name))
@@ -325,7 +326,7 @@ class _Row:
 
     def example(self, place: str) -> Example:
         """The example."""
-        if found := re.search(r"[ \t\r\n|\x00]", self.tag):
+        if self.tag and (found := re.search(r"[ \t\r\n|\x00]", self.tag)):
             message = f"the tag {self.tag!r:.60} holds {found[0]!r}, which a tag in VW text cannot"
             raise BadExample(message, NOT_TEXT)
         parts: list[str] = []
