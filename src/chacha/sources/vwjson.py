@@ -240,32 +240,37 @@ class _Row:
     def read(self, name: str, members: dict[str, Any]) -> None:
         """An object: the features of the group `name`, and groups inside."""
         group, found = _group(name), False
-        runs = self.runs.setdefault(group.first, [])
+        seed, run = group.seed, None
         for key, value in members.items():
             kind = type(value)
-            if (kind is int or kind is float) and not key.startswith("_"):
-                number = key, value, group.seed
-                e = _entries.get(number) or _entry(key, value, group)
-                if e is not None:
-                    if not runs or runs[-1].name != group.name:
-                        runs.append(_Run(group.name))
-                    runs[-1].words.append(e[0])
-                    runs[-1].features.append(e[1])
+            if (kind is int or kind is float) and key[:1] != "_":
+                entry = _entries.get((key, value, seed)) or _entry(key, value, group)
+                if entry is not None:
+                    run = run or self.run(group)
+                    run.words.append(entry[0])
+                    run.features.append(entry[1])
                     found = True
-            elif key.startswith("_"):
-                found |= self._read_special(group, key, value)
-            elif isinstance(value, dict):
-                self.read(key, value)
-            elif isinstance(value, list):
-                self._read_array(key, value)
-            elif isinstance(value, str):
-                self._add(group, key + value.translate(_UNDERSCORES))
-                found = True
-            elif value is True:
-                self._add(group, key)
-                found = True
+            else:
+                found |= self._read_other(group, key, value)
+                run = None  # another one may have begun
         if found:
             self.closed.setdefault(group.first)
+
+    def _read_other(self, group: _Group, key: str, value: Any) -> bool:
+        """A member that is no number; whether it brought features of its own group."""
+        if key.startswith("_"):
+            return self._read_special(group, key, value)
+        if isinstance(value, dict):
+            self.read(key, value)
+        elif isinstance(value, list):
+            self._read_array(key, value)
+        elif isinstance(value, str):
+            self._add(group, key + value.translate(_UNDERSCORES))
+            return True
+        elif value is True:
+            self._add(group, key)
+            return True
+        return False
 
     def _add(self, group: _Group, name: str) -> None:
         word, hashed = _word(name, group.seed)
