@@ -210,12 +210,14 @@ class DictReader:
 
     def features(self, column: str, name: str, value: Any) -> Pairs:
         """The features of one value, by what is known of its column."""
+        kind = self.kinds.get(column)
+        if type(value) is float and kind is Kind.NUMBER and name and math.isfinite(value):
+            return [(escape(name), value)]  # as below, for what is most common
         if column in self.texts and isinstance(value, str):
             value = value.strip()
             value = None if value in self.spec.nulls else value
         if is_missing(value) or ("nan" in self.spec.nulls and is_nan(value)):
             return self.missing(column, escape(name))
-        kind = self.kinds.get(column)
         if kind is None or not name:
             return feature(name, value)
         if kind is Kind.CATEGORY and self.spec.categories is Categories.CODE:

@@ -32,6 +32,8 @@ __all__ = ["JsonLines", "RecordReader"]
 
 MOST_KINDS = 100_000  # fields that are remembered
 WATCHED = 100  # records in which every field that is named in the settings must have appeared
+NOTHING = object()
+_KINDS = {float: Kind.NUMBER, int: Kind.NUMBER, str: Kind.CATEGORY, bool: Kind.BOOLEAN}
 LEAST = 8  # records that are worth to be turned into columns
 
 
@@ -195,6 +197,8 @@ class RecordReader:
         known = self.reader.kinds
         new: dict[str, Kind] = {}
         for path, value in flatten(x):
+            if known.get(path) is _KINDS.get(type(value), NOTHING):
+                continue  # as below, for what is most common
             if is_missing(value) or ("nan" in self.spec.nulls and is_nan(value)):
                 continue
             told = self.spec.kind_of(path)

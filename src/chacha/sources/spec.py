@@ -253,6 +253,8 @@ class TableSpec:
 
     def kind_of(self, column: str) -> Kind | None:
         """What a column holds, where that was told."""
+        if not self.kinds and not self.formats:
+            return None
         if self.format_of(column) is not None:
             return Kind.DATETIME
         return _first(column, self.kinds)
