@@ -36,6 +36,7 @@ from chacha import (
     open_files,
     open_source,
 )
+from chacha.sources.bytestream import open_bytes
 from chacha.sources.written import SCHEMA
 from tests.test_cli import cli
 from tests.test_sources import bad, good
@@ -74,20 +75,13 @@ def good_rows(what: Any, spec: TableSpec | None = None) -> list[str]:
 
 def test_a_column_that_comes_late_is_decided_when_it_is_reached() -> None:
     table = pa.table({"c": [None] * 250 + ["red"] * 50, "x": range(300), "y": range(300)})
-    for batches in ([table], table.to_batches(max_chunksize=10)):
+    for size in (300, 10):
+        parts = pa.Table.from_batches(table.to_batches(max_chunksize=size))
         model = ChaCha.paper(pool=ReferencePool())
-        model.run(
-            pa.Table.from_batches(pa.Table.from_batches(_flat(batches)).to_batches()), limit=150
-        )
+        model.run(parts, limit=150)
         assert "c" not in model.reader.kinds
-        model.run(table, limit=251)
+        model.run(parts, limit=251)
         assert model.reader.kinds["c"] is Kind.CATEGORY
-
-
-def _flat(parts: list[Any]) -> list[pa.RecordBatch]:
-    return [
-        b for part in parts for b in (part.to_batches() if isinstance(part, pa.Table) else [part])
-    ]
 
 
 def test_a_table_without_a_good_row_leaves_no_trace() -> None:
@@ -521,6 +515,7 @@ def test_encodings_to_the_last_byte(tmp_path: Path) -> None:
     rows: list[object] = []
     with pytest.raises(SourceError, match="is not cp1252 text"):
         rows.extend(open_source(path, TableSpec(csv=CsvDialect(encoding="cp1252"))))
+    assert len(rows) == 9, "what came before is read"
 
 
 def test_ragged_rows_without_end_are_told_as_they_come(tmp_path: Path) -> None:
@@ -529,11 +524,9 @@ def test_ragged_rows_without_end_are_told_as_they_come(tmp_path: Path) -> None:
     assert isinstance(next(source), Bad)
 
 
-def test_proc_files_and_closed_stdin() -> None:
-    model = ChaCha.paper(pool=ReferencePool())
-    spec = TableSpec(csv=CsvDialect(delimiter=":", header=False), target="c2")
-    with pytest.raises((chacha.DataError, ConfigError)):
-        model.run("/proc/self/status", table=spec, on_bad=OnBad.ERROR)
+def test_files_without_a_size_and_closed_stdin() -> None:
+    if Path("/proc/self/status").exists():  # it says that it has no bytes
+        assert open_bytes("/proc/self/status").peek_line().startswith(b"Name:")
     command = f"{sys.executable} -m chacha run - <&-"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
     assert "standard input is closed" in done.stderr
@@ -594,6 +587,11 @@ def test_names_in_parquet_of_examples_are_checked(tmp_path: Path) -> None:
     assert {row.reason for row in found if isinstance(row, Bad)} == {"malformed"}
 
 
+def _what(row: Example | Bad) -> str:
+    """A row without its place."""
+    return row.line if isinstance(row, Example) else row.message
+
+
 def _history(*parts: str, limits: tuple[int | None, ...] = (None, None)) -> tuple[Any, ...]:
     model = ChaCha.paper(pool=ReferencePool(), keep_decisions=10**6)
     predictions = [
@@ -613,9 +611,8 @@ def test_a_stream_in_two_parts_is_one_stream(tmp_path: Path) -> None:
         first = write(tmp_path / f"first-{name}", head + "".join(rows[:cut]))
         assert _history(whole) == _history(first, rest)
         assert _history(whole) == _history(whole, rest, limits=(cut, None))
-        shared = [str(row).partition(":")[2] for row in open_files([first, rest])]
-        alone = [str(row).partition(":")[2] for row in open_source(whole)]
-        assert len(shared) == len(alone)
+        shared, alone = open_files([first, rest]), open_source(whole)
+        assert [_what(row) for row in shared] == [_what(row) for row in alone]
 
 
 def test_dicts_after_a_table_give_its_predictions_to_the_last_bit(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ FILES = "How a file is written (else it is found out)"
 SourceArgument = Annotated[
     list[str],
     typer.Argument(
-        metavar="SOURCE...",
+        metavar="SOURCE",
         help="Files (.vw .csv .tsv .parquet .jsonl .arrow .feather .arff .libsvm .json, also "
         "compressed), a 'pattern*', an address, - for stdin, synth:NAME or openml:ID.",
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -346,18 +346,3 @@ def distinct(column: pa.Array) -> tuple[list[int], pa.Array]:
         return rows.tolist(), column.filter(present)
     encoded = column.dictionary_encode()
     return pc.fill_null(encoded.indices, -1).to_pylist(), encoded.dictionary
-
-
-def some(values: Iterable[Any], most: int) -> list[Any]:
-    """The first values that are not None.
-
-    >>> some([None, 1, 2, 3], most=2)
-    [1, 2]
-    """
-    found: list[Any] = []
-    for value in values:
-        if value is not None:
-            found.append(value)
-            if len(found) == most:
-                break
-    return found

@@ -192,7 +192,8 @@ class Recoded:
             except UnicodeError as error:
                 message = f"{self._file.name}: is not {self._encoding} text: {error}"
                 self._file.failed = self._file.failed or SourceError(message)
-                return b""
+                self._decode = None
+                text = _before(error)
             if text:
                 return text.encode()
             if not block:
@@ -227,6 +228,13 @@ class Recoded:
     def is_whole(self, rest: bytes) -> bool:
         """As :meth:`ByteReader.is_whole`."""
         return self._file.is_whole(rest)
+
+
+def _before(error: UnicodeError) -> str:
+    """What could be decoded before the place where it went wrong."""
+    if not isinstance(error, UnicodeDecodeError):
+        return ""
+    return error.object[: error.start].decode(error.encoding)
 
 
 class OpenQuote(Exception):

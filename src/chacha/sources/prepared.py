@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -54,17 +54,20 @@ class Prepared:
     weights: list[float] | None = None
     tags: list[str] | None = None
 
+    def values(self, column: str, rows: list[int]) -> list[Any]:
+        """The values of a column in some rows, without the empty ones."""
+        return python_values(self.columns[column].take(pa.array(rows, pa.int64())).drop_null())
+
     def note(self, row: int, column: str, error: BadExample) -> None:
         """The first trouble of a row is the one that is told."""
         self.troubles.setdefault(row, Trouble.of(column, error))
 
-    def note_empty(self, column: str, rows: list[int], missing: Missing) -> None:
+    def note_empty(self, column: str, missing: Missing) -> None:
         """Empty cells, where none is allowed."""
-        if missing in (Missing.SKIP, Missing.ERROR):
-            message = "the cell is empty (--missing zero takes it as 0)"
-            for row in rows:
-                trouble = Trouble(column, "empty cell", message, missing is Missing.SKIP)
-                self.troubles.setdefault(row, trouble)
+        message = "the cell is empty (--missing zero takes it as 0)"
+        trouble = Trouble(column, "empty cell", message, missing is Missing.SKIP)
+        for row in pc.indices_nonzero(pc.is_null(self.columns[column])).to_pylist():
+            self.troubles.setdefault(row, trouble)
 
 
 def prepare(
@@ -98,10 +101,9 @@ def prepare(
         for row in damaged:
             message = "the cell is not UTF-8 text (--encoding names another)"
             made.note(row, name, BadExample(message, "not UTF-8"))
-        if name in schema.slots and spec.missing in (Missing.SKIP, Missing.ERROR):
-            empty = pc.indices_nonzero(pc.is_null(column)).to_pylist()
-            made.note_empty(name, empty, spec.missing)
         made.columns[name] = column
+        if name in schema.slots and spec.missing in (Missing.SKIP, Missing.ERROR):
+            made.note_empty(name, spec.missing)
     made.labels = _labels(made, schema, decimal, check)
     if spec.weight is not None:
         made.weights = _weights(made, spec.weight, decimal)

@@ -67,7 +67,7 @@ class RecordReader:
     def row(self, record: Mapping[str, Any], place: str) -> Example | Bad:
         """The example of one record, or what is wrong with it. A bad one leaves no trace."""
         fields = {str(name): value for name, value in record.items()}
-        self._watch([fields])
+        self._watch(fields)
         target = self.target or self._last(fields)
         value = take(fields, target)
         if is_missing(value):
@@ -99,16 +99,15 @@ class RecordReader:
         self.target = self.expected.target = target
         return example
 
-    def _watch(self, records: Sequence[Mapping[str, Any]]) -> None:
+    def _watch(self, record: Mapping[str, Any]) -> None:
         """Refuse a setting for a field that the first records do not have: it is misspelt."""
-        for record in records:
-            if not self._unseen or self._seen > WATCHED:
-                return
-            self._seen += 1
-            paths = [path for path, _ in flatten(record)]
-            self._unseen -= {p for p in self._unseen if any(names(p, path) for path in paths)}
-            if self._seen == WATCHED:
-                self.finish()
+        if not self._unseen:
+            return
+        self._seen += 1
+        paths = [path for path, _ in flatten(record)]
+        self._unseen -= {p for p in self._unseen if any(names(p, path) for path in paths)}
+        if self._seen == WATCHED:
+            self.finish()
 
     def finish(self) -> None:
         """To be called when the records have come to their end."""
@@ -261,10 +260,6 @@ class JsonLines(LineFile):
         self._records = RecordReader(self.spec, self.name, self.reader, self.expected)
         yield from super().__iter__()
         self._records.finish()
-
-    def row(self, text: str, place: str) -> Example | Bad:
-        """The example of one line."""
-        return self._records.row(read_object(text), place)
 
     def rows(self, lines: Sequence[tuple[bytes, str]]) -> Iterator[Example | Bad]:
         """The examples of some lines."""

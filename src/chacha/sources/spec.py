@@ -320,11 +320,16 @@ def _check_format(column: str, form: str) -> None:
         raise ConfigError(f"dates of {column!r} cannot be written as {form!r}: {error}") from error
 
 
-APPLIES = {"target": "--target", "weight": "--weight", "tag": "--tag", "positive": "--positive"}
-APPLIES |= {"most_groups": "--namespaces", "group_by": "--group-by", "groups": "--group"}
-APPLIES |= {"kinds": "--type", "formats": "--type", "ignore": "--ignore", "drop": "drop"}
-APPLIES |= {"categories": "--categories", "missing": "--missing", "nulls": "--null"}
-APPLIES |= {"csv": "--delimiter, --quote, --header, --decimal or --encoding"}
+FLAGS = {
+    "most_groups": "--namespaces",
+    "group_by": "--group-by",
+    "groups": "--group",
+    "kinds": "--type",
+    "formats": "--type",
+    "nulls": "--null",
+    "csv": "--delimiter, --quote, --header, --decimal or --encoding",
+}
+"""What the fields of a :class:`TableSpec` are called on the command line, where not alike."""
 
 
 def refuse_unused(spec: TableSpec, name: str, what: str, honoured: Collection[str]) -> None:
@@ -335,7 +340,7 @@ def refuse_unused(spec: TableSpec, name: str, what: str, honoured: Collection[st
     chacha.errors.ConfigError: a.vw is VW text, for which --target means nothing; leave it out
     """
     for unused in sorted(spec.changed().difference(honoured)):
-        told = f"{APPLIES[unused]} means nothing; leave it out"
+        told = f"{FLAGS.get(unused, f'--{unused}')} means nothing; leave it out"
         raise ConfigError(f"{name} is {what}, for which {told}")
 
 

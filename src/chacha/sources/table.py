@@ -17,7 +17,7 @@ from chacha.sources.assembly import Assembler
 from chacha.sources.base import Bad
 from chacha.sources.batch import Batch
 from chacha.sources.cells import class_name, is_number, kind_of_texts, word
-from chacha.sources.columns import Cell, make_cells, pairs_cell, python_values
+from chacha.sources.columns import Cell, make_cells, pairs_cell
 from chacha.sources.dicts import DictReader
 from chacha.sources.prepared import Prepared, prepare
 from chacha.sources.schema import Schema
@@ -125,28 +125,25 @@ class TableReader:
 
     def _decide(self, held: Sequence[tuple[Batch, list[int]]]) -> None:
         """The decimal point, and what the columns hold, by the first good rows."""
-        deciding: list[tuple[Batch, pa.Array]] = []
+        voters: list[tuple[Batch, list[int]]] = []
         left, before = DECIDING, 0
         for batch, good in held:
             some = [row for row in good if before + row < MOST_HELD][:left]
-            deciding.append((batch, pa.array(some, pa.int64())))
+            voters.append((batch, some))
             left, before = left - len(some), before + len(batch.columns)
         if self.decimal is None:
-            parts = [self._prepare(batch, ".") for batch, _ in deciding]
-            texts = [
-                text
-                for made, (batch, at) in zip(parts, deciding, strict=True)
-                for name in batch.text & made.columns.keys()
-                for text in made.columns[name].take(at).drop_null().to_pylist()
-            ]
+            texts: list[str] = []
+            for batch, rows in voters:
+                made = self._prepare(batch, ".")
+                for name in batch.text & made.columns.keys():
+                    texts += made.values(name, rows)
             self.decimal = _decimal_of(texts)
-        self._vote(deciding)
+        self._vote(voters)
 
-    def _vote(self, deciding: Sequence[tuple[Batch, pa.Array]]) -> None:
+    def _vote(self, voters: Sequence[tuple[Batch, list[int]]]) -> None:
         """What the columns hold; rows that are bad by what is decided do not vote."""
         unknown = [name for name in self.schema.features if name not in self._kinds]
         kinds: dict[str, Kind] = {}
-        voters = [(batch, at.to_pylist()) for batch, at in deciding]
         while True:
             seen: dict[str, list[Any]] = {name: [] for name in self.schema.features}
             for batch, rows in voters:
@@ -154,12 +151,11 @@ class TableReader:
                 self._make(made, [n for n in seen if n in self._kinds or n in kinds], kinds)
                 rows[:] = [row for row in rows if row not in made.troubles]  # for good
                 for name in seen:
-                    cells = made.columns[name].take(pa.array(rows, pa.int64()))
-                    seen[name] += python_values(cells.drop_null())
+                    seen[name] += made.values(name, rows)
             before, kinds = kinds, {}
             for name in unknown:
                 if seen[name]:
-                    kinds[name] = self._kind(name, seen[name], deciding[0][0])
+                    kinds[name] = self._kind(name, seen[name], voters[0][0])
             if kinds == before:
                 break
         self._kinds |= kinds

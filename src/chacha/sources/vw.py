@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from typing import TypeVar
@@ -37,41 +38,29 @@ def read_line(line: bytes, place: str, read: Callable[[str, str], T]) -> T | Bad
         return Bad(place, error.reason, str(error))
 
 
-def _labelled(example: Example, where: str = "before the '|'") -> Example | Bad:
-    if example.label is not None:
-        return example
-    message = f"the line has no label; learning needs one {where}"
-    if example.tag and read_number(example.tag) is not None:
-        message = f"{example.tag!r} touches the '|', so VW reads it as a tag; put a space there"
-    return Bad(example.place, "no label", message)
-
-
 def vw_row(line: bytes, place: str) -> Example | Bad:
-    """The example on one line, or what is wrong with it.
+    """The example on one line of VW text, or what is wrong with it.
 
     >>> vw_row(b"1 |a x", "clicks.vw:7").place
     'clicks.vw:7'
     """
-    return read_line(line, place, lambda text, at: _labelled(parse_line(text, at)))
+    found = read_line(line, place, parse_line)
+    if isinstance(found, Bad) or found.label is not None:
+        return found
+    message = "the line has no label; learning needs one before the '|'"
+    if found.tag and read_number(found.tag) is not None:
+        message = f"{found.tag!r} touches the '|', so VW reads it as a tag; put a space there"
+    return Bad(place, "no label", message)
 
 
-class LineFile(FileSource):
-    """A file that holds one row a line, plain or compressed, or from standard input.
+class LineFile(FileSource, ABC):
+    """A file that holds one row a line, plain or compressed, or from standard input."""
 
-    `row` makes an example of a line, or tells what is wrong with it.
-    """
-
-    understood = "lines"
     block = 0  # bytes that are wanted at once; a pipe gives what it has
 
-    def row(self, text: str, place: str) -> Example | Bad:
-        """The example of one line."""
-        raise NotImplementedError
-
+    @abstractmethod
     def rows(self, lines: Sequence[tuple[bytes, str]]) -> Iterator[Example | Bad]:
-        """The examples of some lines, with their places."""
-        for line, place in lines:
-            yield read_line(line, place, self.row)
+        """The examples of some lines, which come with their places."""
 
     def __iter__(self) -> Iterator[Example | Bad]:
         number = 0
@@ -96,9 +85,10 @@ class VWFile(LineFile):
 
     understood = "VW text"
 
-    def row(self, text: str, place: str) -> Example | Bad:
-        """The example of one line."""
-        return _labelled(parse_line(text, place))
+    def rows(self, lines: Sequence[tuple[bytes, str]]) -> Iterator[Example | Bad]:
+        """The examples of some lines."""
+        for line, place in lines:
+            yield vw_row(line, place)
 
 
 class VWJsonFile(LineFile):
@@ -110,6 +100,11 @@ class VWJsonFile(LineFile):
 
     understood = "VW JSON"
 
-    def row(self, text: str, place: str) -> Example | Bad:
-        """The example of one line."""
-        return _labelled(vw_json_example(text, place), "('_label')")
+    def rows(self, lines: Sequence[tuple[bytes, str]]) -> Iterator[Example | Bad]:
+        """The examples of some lines."""
+        for line, place in lines:
+            found = read_line(line, place, vw_json_example)
+            if isinstance(found, Example) and found.label is None:
+                message = "the line has no label; learning needs one ('_label')"
+                found = Bad(place, "no label", message)
+            yield found
