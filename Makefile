@@ -1,4 +1,4 @@
-# One environment in .venv, made with pip. Only Python >= 3.11, pip and make are needed.
+# One environment in .venv, made with pip. Python >= 3.11, pip, make and a C++ compiler are needed.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -11,7 +11,9 @@ WORKERS ?= auto
 help: ## What can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
 
-$(READY): pyproject.toml
+NATIVE := CMakeLists.txt $(wildcard native/src/*)
+
+$(READY): pyproject.toml $(NATIVE)
 	$(PYTHON) -c 'import sys; sys.exit("chacha needs Python 3.11 or newer; set PYTHON=...") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'

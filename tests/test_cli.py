@@ -28,6 +28,9 @@ from chacha.cli.explain import read_decisions
 from tests.test_sources import lines
 
 
+ON_VW = ["run", "synth:fried,n=9", "--pool", "vw"]
+
+
 def cli(*words: str, stdin: str | None = None, rc: int = 0) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
         [sys.executable, "-m", "chacha", *words], input=stdin, capture_output=True, text=True
@@ -177,12 +180,15 @@ def test_a_row_that_the_loss_refuses_leaves_no_trace(tmp_path: Path) -> None:
         (["run", "synth:nothing,n=9"], "choose from fried"),
         (["run", "synth:fried,n=9", "--tune", "luck"], "choose from interactions"),
         (["run", "synth:fried,n=9", "--loss", "luck"], "choose from squared"),
-        (["run", "synth:fried,n=9", "--pool", "luck"], "choose from vw"),
+        (["run", "synth:fried,n=9", "--pool", "luck"], "choose from native"),
         (["run", "synth:fried,n=9", "--rules", "luck"], "luck"),
         (["run", "synth:fried,n=9", "--init", "l2"], "KEY=VALUE"),
-        (["run", "synth:fried,n=9", "--init", "nonsense=1"], "VW has no option --nonsense"),
-        (["run", "synth:fried,n=9", "--init", "active=on"], "cannot be used"),
-        (["run", "synth:fried,n=9", "--init", "link=logistic"], "cannot be used"),
+        (["run", "synth:fried,n=9", "--init", "nonsense=1"], "no option 'nonsense'"),
+        (["run", "synth:fried,n=9", "--init", "bit_precision=40"], "from 1 to 31"),
+        (["run", "synth:fried,n=9", "--init", "l1=-1"], "at least 0"),
+        ([*ON_VW, "--init", "nonsense=1"], "VW has no option --nonsense"),
+        ([*ON_VW, "--init", "active=on"], "cannot be used"),
+        ([*ON_VW, "--init", "link=logistic"], "cannot be used"),
         (["run", "synth:fried,n=9,seed=-1"], "options are|seed"),
         (["run", "synth:fried,n=9", "-P", "0.5"], "-P takes"),
         (["run", "synth:fried,n=9", "-P", "1e-9"], "-P takes"),

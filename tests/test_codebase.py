@@ -37,7 +37,7 @@ def test_a_missing_extra_is_named() -> None:
     code = (
         "import sys; sys.modules['vowpalwabbit'] = None\n"
         "import chacha\n"
-        "try:\n    chacha.ChaCha.paper()\n"
+        "try:\n    chacha.open_pool('vw')\n"
         "except ImportError as error:\n    print(type(error).__name__, error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -457,7 +457,7 @@ def test_a_challenger_that_the_learner_refuses_is_withdrawn_and_told() -> None:
 
     m = model(oracle=oracle, budget=3)
     rows = examples(30)
-    with pytest.raises(chacha.PoolError, match="no option --nonsense"):
+    with pytest.raises(chacha.PoolError, match="no option 'nonsense'"):
         m.learn_one(rows[0])
     assert m.examples == 1, "the example has been learned"
     for row in rows[1:]:
@@ -478,7 +478,7 @@ def test_memory_does_not_grow_with_the_stream() -> None:
         else:
             m.learn_one(row.line)
         if i in (501, 2999):
-            seen = sum(len(s) for s in m.observed._seen.values())
+            seen = (m.observed.raw_features, m.pool.bytes)  # type: ignore[attr-defined]
             sizes.append((len(m.decisions), m.pending, len(m._tickets._told), seen, len(m.live)))
     assert sizes[0] == sizes[1]
 
@@ -543,7 +543,8 @@ def test_any_option_may_be_tuned() -> None:
         "l2": LogUniform(1e-9, 1e-3),
         "bit_precision": chacha.Integer(10, 18),
     }
-    m = ChaCha.paper(space=space, init={"l2": 1e-6}, budget=3, lease_factor=1)
+    pool = chacha.open_pool("vw")
+    m = ChaCha.paper(space=space, init={"l2": 1e-6}, pool=pool, budget=3, lease_factor=1)
     assert str(m.champion) == (
         "no interactions; bit_precision 18; l2 1e-06; loss_function squared; sgd off"
     )

@@ -37,6 +37,7 @@ from chacha.observed import Observed
 from chacha.oracle import ConfigOracle, DefaultOracle, second_order_products
 from chacha.pool import Learner, LivePool, SequentialPool
 from chacha.pools import open_pool
+from chacha.pools.native import NativePool
 from chacha.pools.reference import ReferenceLearner, ReferencePool
 from chacha.scheduler import Scheduler
 from chacha.sources import (
@@ -55,7 +56,7 @@ from chacha.sources import (
     open_source,
 )
 from chacha.space import Choice, Integer, Interactions, LogUniform, Space, Uniform
-from chacha.summary import LiveModel, Step, Summary
+from chacha.summary import LiveModel, Served, Step, Stretch, Summary
 from chacha.tickets import Ticket
 
 __version__ = "0.1.0"
@@ -96,6 +97,7 @@ __all__ = [
     "Loss",
     "Missing",
     "MissingExtra",
+    "NativePool",
     "Observed",
     "OnBad",
     "Poisson",
@@ -109,12 +111,14 @@ __all__ = [
     "SampleComplexity",
     "Scheduler",
     "SequentialPool",
+    "Served",
     "Source",
     "SourceError",
     "Space",
     "Squared",
     "Standing",
     "Step",
+    "Stretch",
     "Summary",
     "TableSpec",
     "Ticket",

@@ -96,6 +96,13 @@ class ChampionChallengers:
         for c in (self.champion, *self.B):  # 8
             if c in losses:
                 self.standing[c].add(losses[c], weight)  # 9
+        return self.decide(seen)
+
+    def decide(self, seen: Seen) -> list[Decision]:
+        """Lines 10-17 by the standings as they are, then line 5 for the next example.
+
+        Without a test that fires and a lease that ends, it changes the incumbent at most.
+        """
         decisions: list[Decision] = []
         bounds = self._bounds(seen)
         old = self.champion  # 10

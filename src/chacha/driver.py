@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -12,12 +13,12 @@ from chacha.decisions import Decision, Promoted, Retired, WentLive
 from chacha.evidence import Standing
 from chacha.example import Example
 from chacha.losses import Loss
-from chacha.observed import Observed, SeenWithLoss
+from chacha.observed import Observed, SeenWithLoss, StreamFacts
 from chacha.oracle import proposals_of
 from chacha.pool import LivePool
 from chacha.summary import LiveModel, Step, Summary
 
-__all__ = ["Driver", "Forecast"]
+__all__ = ["Driver", "Forecast", "PlainDriver"]
 
 
 class Forecast(NamedTuple):
@@ -38,37 +39,15 @@ class Forecast(NamedTuple):
         return self.raw[self.served_by]
 
 
-class Driver:
-    """Lines 4-9 of Algorithm 1 around the core, for one labelled example at a time.
-
-    >>> from chacha import Config, ReferencePool, SampleComplexity, parse_line
-    >>> from chacha.losses import Squared
-    >>> core = ChampionChallengers(
-    ...     Config(), budget=2, oracle=lambda c, groups: [], evidence=SampleComplexity()
-    ... )
-    >>> driver = Driver(core, ReferencePool(), Squared(), bits=18, baseline=False)
-    >>> driver.learn(parse_line("2 |a x")).loss
-    4.0
-    """
+class Driver(ABC):
+    """What is decided is done: the algorithm's core, a pool, and what is told of them."""
 
     def __init__(
-        self,
-        core: ChampionChallengers,
-        pool: LivePool,
-        loss: Loss,
-        *,
-        bits: int,
-        baseline: bool,
-        keep_decisions: int = 1000,
+        self, core: ChampionChallengers, pool: LivePool, loss: Loss, keep_decisions: int
     ) -> None:
-        self.core, self.pool, self.loss = core, pool, loss
+        self._core, self.pool, self.loss = core, pool, loss
         self._oracle, core.oracle = core.oracle, self._ask  # so that its failures are caught
         self.initial = core.champion
-        self.observed = Observed(bits)
-        self.seen = SeenWithLoss(self.observed, loss)
-        self.served = Standing()
-        self.metrics: dict[str, float] = {}
-        self.alone = Standing()  # the initial configuration by itself
         self.decisions: deque[Decision] = deque(maxlen=keep_decisions)
         self.decision_count = self.promotions = 0
         self._births: dict[Config, int] = {self.initial: 0}
@@ -77,36 +56,43 @@ class Driver:
         self._groups: tuple[str, ...] | None = None  # those the oracle has been shown
         self._early: list[Decision] = []  # made before the first example was learned
         self._failures: list[Exception] = []  # of the oracle and of starts, to be raised
+        self._withdrawn = False
         self.pool.start(self.initial)
-        self._baseline: LivePool | None = None
-        if baseline:
-            self._baseline = pool.fresh()
-            self._baseline.start(self.initial)
 
+    @property
+    def core(self) -> ChampionChallengers:
+        """Algorithm 1 and its state."""
+        return self._core
+
+    @property
+    @abstractmethod
+    def observed(self) -> StreamFacts:
+        """What the stream has shown so far."""
+
+    @property
+    @abstractmethod
+    def served(self) -> Standing:
+        """What the served predictions lost."""
+
+    @property
+    @abstractmethod
+    def alone(self) -> Standing:
+        """What the initial configuration by itself lost."""
+
+    @property
+    @abstractmethod
+    def metrics(self) -> Mapping[str, float]:
+        """The sums of what else is reported."""
+
+    @abstractmethod
     def begin(self, example: Example) -> None:
         """Lines 2 and 5 before anything was learned; the decisions are part of the next step."""
-        self._begin(example)
-        self._raise_failures()
 
-    def _begin(self, example: Example) -> None:
-        """Lines 2 and 5, once an example shows groups that the oracle can work with."""
-        if self._begun:
-            return
-        self.observed.observe(example)
-        groups = tuple(self.observed.groups)
-        if groups == self._groups:
-            return
-        failures = len(self._failures)
-        self._early += self._do(self.core.begin(self.seen))
-        self._groups = groups if len(self._failures) == failures else None
-        self._begun = bool(self.core.S)
-
+    @abstractmethod
     def predict(self, example: Example) -> Forecast:
         """Line 6: every live model predicts, the incumbent serves. A pure read."""
-        raw = self.pool.predict(example)
-        alone = self._baseline.predict(example)[self.initial] if self._baseline else None
-        return Forecast(raw, dict(self._births), self.core.incumbent, alone)
 
+    @abstractmethod
     def learn(self, example: Example, forecast: Forecast | None = None) -> Step:
         """Lines 7-17, then 5: charge what was predicted, learn, decide.
 
@@ -115,33 +101,15 @@ class Driver:
         failed or the learner refused a challenger, that is raised at the end: the example has
         been learned, and all is as if nothing had been proposed.
         """
-        assert example.label is not None, "only labelled examples are learned"
-        y, weight = example.label, example.weight
-        self._begin(example)
-        self.observed.observe(example)
-        now = self.pool.learn(example)
-        decisions, self._early = self._early, []
-        if forecast is None:
-            forecast = Forecast(now, self._births, self.core.incumbent)
-        loss = self._charge(forecast.served, y, weight)
-        if self._baseline is not None:
-            alone = self._baseline.learn(example)[self.initial]
-            alone = alone if forecast.alone is None else forecast.alone
-            self.alone.add(self.loss.loss(alone, y), weight)
-        losses: dict[Config, float] = {}
-        if weight > 0:
-            low, high = self.observed.low, self.observed.high
-            for c, raw in forecast.raw.items():
-                if forecast.births[c] == self._births.get(c):
-                    losses[c] = self.loss.proxy(raw, y, low, high)
-        decisions += self._do(self.core.learn(losses, self.seen, weight))
-        self._raise_failures()
-        served = self.loss.served(forecast.served)
-        return Step(example, served, forecast.served_by, loss, decisions)
+
+    @property
+    def seen(self) -> SeenWithLoss:
+        """The stream's facts as the core takes them."""
+        return SeenWithLoss(self.observed, self.loss)
 
     def live(self) -> list[LiveModel]:
         """The live models, the champion first."""
-        core = self.core
+        core, seen = self.core, self.seen
         return [
             LiveModel(
                 config=c,
@@ -149,7 +117,7 @@ class Driver:
                 serving=c == core.incumbent,
                 n=core.standing[c].n,
                 lease=core.scheduler.lease.get(c),
-                bound=core.bound(c, self.seen),
+                bound=core.bound(c, seen),
             )
             for c in (core.champion, *core.B)
         ]
@@ -158,29 +126,36 @@ class Driver:
         self, skipped: Mapping[str, int], first: Mapping[str, str], expired: int
     ) -> Summary:
         """Where the run stands; rows and tickets that came to nothing are the caller's."""
-        weight = self.served.weight or 1.0
+        core, served = self.core, self.served
+        weight = served.weight or 1.0
         return Summary(
-            examples=self.core.t,
+            examples=core.t,
             skipped=dict(skipped),
-            loss=self.served.mean if self.served.weight > 0 else None,
+            loss=served.mean if served.weight > 0 else None,
             loss_name=self.loss.name,
             metrics={key: total / weight for key, total in self.metrics.items()},
             baseline_loss=self.alone.mean if self.alone.n else None,
-            champion=self.core.champion,
+            champion=core.champion,
             promotions=self.promotions,
             decisions=self.decision_count,
-            challengers=len(self.core.S),
+            challengers=len(core.S),
             expired=expired,
             first_skipped=dict(first),
         )
 
-    def _charge(self, served: float, y: float, weight: float) -> float:
-        """The loss of the served prediction, unclipped; kept in the means."""
-        loss = self.loss.loss(served, y)
-        self.served.add(loss, weight)
-        for key, value in self.loss.metrics(served, y).items():
-            self.metrics[key] = self.metrics.get(key, 0.0) + weight * value
-        return loss
+    def _start_challenging(self) -> None:
+        """Lines 2 and 5, if there are groups that the oracle has not been shown."""
+        groups = tuple(self.observed.groups)
+        if groups == self._groups:
+            return
+        failures = len(self._failures)
+        self._early += self._do(self._core.begin(self.seen))
+        self._groups = groups if len(self._failures) == failures else None
+        self._begun = bool(self._core.S)
+
+    def _take_early(self) -> list[Decision]:
+        decisions, self._early = self._early, []
+        return decisions
 
     def _raise_failures(self) -> None:
         """Raise what failed in this call, once; the first of them, with a note on the others."""
@@ -212,7 +187,8 @@ class Driver:
                 try:
                     self.pool.start(decision.config)
                 except Exception as error:
-                    self.core.withdraw(decision.config)
+                    self._core.withdraw(decision.config)
+                    self._withdrawn = True  # a slot is free again
                     self._failures.append(error)
                     continue
                 self._births[decision.config] = self._born
@@ -222,3 +198,107 @@ class Driver:
         self.decisions.extend(done)
         self.decision_count += len(done)
         return done
+
+
+class PlainDriver(Driver):
+    """Lines 4-9 of Algorithm 1 around the core, for one labelled example at a time.
+
+    >>> from chacha import Config, ReferencePool, SampleComplexity, parse_line
+    >>> from chacha.losses import Squared
+    >>> core = ChampionChallengers(
+    ...     Config(), budget=2, oracle=lambda c, groups: [], evidence=SampleComplexity()
+    ... )
+    >>> driver = PlainDriver(core, ReferencePool(), Squared(), bits=18, baseline=False)
+    >>> driver.learn(parse_line("2 |a x")).loss
+    4.0
+    """
+
+    def __init__(
+        self,
+        core: ChampionChallengers,
+        pool: LivePool,
+        loss: Loss,
+        *,
+        bits: int,
+        baseline: bool,
+        keep_decisions: int = 1000,
+    ) -> None:
+        super().__init__(core, pool, loss, keep_decisions)
+        self._observed = Observed(bits)
+        self._served, self._alone = Standing(), Standing()
+        self._metrics: dict[str, float] = {}
+        self._baseline: LivePool | None = None
+        if baseline:
+            self._baseline = pool.fresh()
+            self._baseline.start(self.initial)
+
+    @property
+    def observed(self) -> Observed:
+        """What the stream has shown so far."""
+        return self._observed
+
+    @property
+    def served(self) -> Standing:
+        """What the served predictions lost."""
+        return self._served
+
+    @property
+    def alone(self) -> Standing:
+        """What the initial configuration by itself lost."""
+        return self._alone
+
+    @property
+    def metrics(self) -> Mapping[str, float]:
+        """The sums of what else is reported."""
+        return self._metrics
+
+    def begin(self, example: Example) -> None:
+        """Lines 2 and 5 before anything was learned; the decisions are part of the next step."""
+        self._begin(example)
+        self._raise_failures()
+
+    def _begin(self, example: Example) -> None:
+        """Lines 2 and 5, once an example shows groups that the oracle can work with."""
+        if not self._begun:
+            self._observed.observe(example)
+            self._start_challenging()
+
+    def predict(self, example: Example) -> Forecast:
+        """Line 6: every live model predicts, the incumbent serves. A pure read."""
+        raw = self.pool.predict(example)
+        alone = self._baseline.predict(example)[self.initial] if self._baseline else None
+        return Forecast(raw, dict(self._births), self._core.incumbent, alone)
+
+    def learn(self, example: Example, forecast: Forecast | None = None) -> Step:
+        """Lines 7-17, then 5."""
+        assert example.label is not None, "only labelled examples are learned"
+        y, weight = example.label, example.weight
+        self._begin(example)
+        self._observed.observe(example)
+        now = self.pool.learn(example)
+        decisions = self._take_early()
+        if forecast is None:
+            forecast = Forecast(now, self._births, self._core.incumbent)
+        loss = self._charge(forecast.served, y, weight)
+        if self._baseline is not None:
+            alone = self._baseline.learn(example)[self.initial]
+            alone = alone if forecast.alone is None else forecast.alone
+            self._alone.add(self.loss.loss(alone, y), weight)
+        losses: dict[Config, float] = {}
+        if weight > 0:
+            low, high = self._observed.low, self._observed.high
+            for c, raw in forecast.raw.items():
+                if forecast.births[c] == self._births.get(c):
+                    losses[c] = self.loss.proxy(raw, y, low, high)
+        decisions += self._do(self._core.learn(losses, self.seen, weight))
+        self._raise_failures()
+        served = self.loss.served(forecast.served)
+        return Step(example, served, forecast.served_by, loss, decisions)
+
+    def _charge(self, served: float, y: float, weight: float) -> float:
+        """The loss of the served prediction, unclipped; kept in the means."""
+        loss = self.loss.loss(served, y)
+        self._served.add(loss, weight)
+        for key, value in self.loss.metrics(served, y).items():
+            self._metrics[key] = self._metrics.get(key, 0.0) + weight * value
+        return loss

@@ -88,7 +88,8 @@ class Squared(_Regression):
 
     def loss(self, raw: float, y: float) -> float:
         """(ŷ - y)²."""
-        return (raw - y) ** 2
+        error = raw - y
+        return error * error
 
 
 @dataclass(frozen=True)

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
 from typing import Any, Unpack
 
 from chacha.champion import ChampionChallengers
 from chacha.config import Config
 from chacha.decisions import Decision
-from chacha.driver import Driver
-from chacha.errors import BadExample, ConfigError, SourceError
-from chacha.evidence import Evidence, SampleComplexity
-from chacha.example import Example, finite, parse_line
+from chacha.evidence import Evidence, SampleComplexity, Standing
+from chacha.example import Example
+from chacha.fused import make_driver
+from chacha.intake import Features, example_of, labelled
 from chacha.losses import Loss, Squared, check_scale
-from chacha.observed import Observed
+from chacha.observed import StreamFacts
 from chacha.oracle import ConfigOracle, DefaultOracle
 from chacha.pool import LivePool
 from chacha.pools import default_pool
 from chacha.progress import ProgressTable
+from chacha.quick import Quick
 from chacha.settings import Settings, check_parts, whole
 from chacha.sources import (
     DictReader,
@@ -29,17 +28,14 @@ from chacha.sources import (
     Skipped,
     Source,
     TableSpec,
-    check_ends,
-    good_examples,
     open_source,
 )
 from chacha.space import Choice, Domain, Interactions, Space
-from chacha.summary import LiveModel, Step, Summary, describe
+from chacha.streaming import FAR, Passing
+from chacha.summary import LiveModel, Step, Stretch, Summary, describe
 from chacha.tickets import Ticket, Tickets
 
 __all__ = ["ChaCha"]
-
-Features = Mapping[Any, Any] | str | Example
 
 
 class ChaCha:
@@ -58,7 +54,7 @@ class ChaCha:
     init
         Initial values, of what is tuned and of any other option, which stays fixed.
     pool
-        Where the models live; Vowpal Wabbit by default.
+        Where the models live; the native pool by default.
     oracle
         What to try next to a champion: the paper's default, or any function.
     evidence
@@ -133,7 +129,7 @@ class ChaCha:
             lease_factor=lease_factor,
         )
         bits = self.initial.values.get("bit_precision", 18)
-        self._driver = Driver(
+        self._driver = make_driver(
             core,
             self.pool,
             self.loss_function,
@@ -143,6 +139,7 @@ class ChaCha:
         )
         self.skipped = Skipped()
         self.reader = DictReader(self.loss_function.label)
+        self._quick = Quick(self._driver, self.reader)
         self._tickets = Tickets(max_pending, ticket_life)
 
     @classmethod
@@ -173,7 +170,7 @@ class ChaCha:
         return self._driver.core
 
     @property
-    def observed(self) -> Observed:
+    def observed(self) -> StreamFacts:
         """What the stream has shown so far: label range, groups, distinct features."""
         return self._driver.observed
 
@@ -200,7 +197,12 @@ class ChaCha:
     @property
     def loss(self) -> float | None:
         """The mean progressive loss of the served predictions; None before the first."""
-        return self._driver.served.mean if self._driver.served.weight > 0 else None
+        return self.served.mean if self.served.weight > 0 else None
+
+    @property
+    def served(self) -> Standing:
+        """What the served predictions lost: their number, sum and weight."""
+        return self._driver.served
 
     @property
     def decisions(self) -> Sequence[Decision]:
@@ -248,7 +250,11 @@ class ChaCha:
 
         `x` is a dict, flat or of groups, or a line of VW text.
         """
-        return self.loss_function.served(self._driver.predict(self._example(x)).served)
+        if (served := self._quick.serve(x)) is not None:
+            return served
+        served = self.loss_function.served(self._driver.predict(self._example(x)).served)
+        self._quick.remember(x)
+        return served
 
     def learn_one(
         self, x: Features, y: float | None = None, weight: float | None = None
@@ -257,9 +263,13 @@ class ChaCha:
 
         `y` may be left out when `x` is a line of VW text that holds it.
         """
+        if (decisions := self._quick.learn(x, y, weight)) is not None:
+            return decisions
         example = self._labelled(self._example(x), y, weight)
         self._settle_groups(x)
-        return self._driver.learn(example).decisions
+        decisions = self._driver.learn(example).decisions
+        self._quick.remember(x)
+        return decisions
 
     def ask(self, x: Features) -> Ticket:
         """Predict now, learn when the label comes: :meth:`tell` takes the ticket.
@@ -313,9 +323,11 @@ class ChaCha:
         if target is not None:
             table = replace(table or TableSpec(), target=target)
         shown = ProgressTable(self)
-        for step in self.steps(self.open(source, table, y), limit=limit, on_bad=on_bad):
+        until = shown.next_row if progress else lambda: FAR
+        opened = self.open(source, table, y)
+        for _ in self.stretches(opened, limit=limit, on_bad=on_bad, until=until):
             if progress:
-                for line in shown.see(step):
+                for line in shown.see():
                     print(line, file=sys.stderr)
         return self.summary()
 
@@ -333,35 +345,41 @@ class ChaCha:
         >>> [step.loss for step in model.steps(chacha.Rows(["1 |a x", "1 |a x"]))][0]
         1.0
         """
-        check_ends(source, limit)
-        if on_bad is None:
-            on_bad = OnBad.SKIP if source.endless else OnBad.ERROR
-        if not isinstance(on_bad, OnBad):
-            raise ConfigError(f"on_bad must be OnBad.ERROR or OnBad.SKIP, got {on_bad!r}")
-        if limit is not None:
-            limit = whole("limit", limit, 0)
-        return self._steps(source, limit, on_bad)
+        return self._passing(source, limit, on_bad).steps()
 
-    def _steps(self, source: Source, limit: int | None, on_bad: OnBad) -> Iterator[Step]:
-        learned, before = self.examples, Counter(self.skipped)
-        usable = good_examples(source, on_bad, self.skipped, self._labelled)
-        for example in islice(usable, limit):
-            yield self._driver.learn(example)
-        if self.examples == learned and limit != 0:
-            skipped = (Counter(self.skipped) - before).items()
-            reasons = ", ".join(f"{count} {reason}" for reason, count in skipped)
-            rest = f"skipped: {reasons}" if reasons else "there is nothing to learn from"
-            raise SourceError(f"{source.name}: no examples in it; {rest}")
+    def stretches(
+        self,
+        source: Source,
+        *,
+        limit: int | None = None,
+        on_bad: OnBad | None = None,
+        until: Callable[[], int] = lambda: FAR,
+        record: bool = False,
+    ) -> Iterator[Stretch]:
+        """As :meth:`steps`, many examples at a time: the way of :meth:`run`.
+
+        A stretch ends at a decision, and never goes beyond the count of examples that `until`
+        gives. With `record` it holds what was served, example by example.
+
+        >>> import chacha
+        >>> model = chacha.ChaCha.paper()
+        >>> rows = chacha.Rows(["1 |a x", "1 |a x"])
+        >>> sum(stretch.examples for stretch in model.stretches(rows))
+        2
+        """
+        return self._passing(source, limit, on_bad, until).stretches(record)
+
+    def _passing(
+        self,
+        source: Source,
+        limit: int | None,
+        on_bad: OnBad | None,
+        until: Callable[[], int] = lambda: FAR,
+    ) -> Passing:
+        return Passing(self._driver, source, self.skipped, self._labelled, on_bad, limit, until)
 
     def _example(self, x: Features) -> Example:
-        if isinstance(x, Example):
-            return x
-        if not isinstance(x, (str, Mapping)):
-            raise ConfigError(f"x must be a dict or a line of VW text, got {type(x).__name__}")
-        try:
-            return parse_line(x) if isinstance(x, str) else self.reader.example(x)
-        except UnicodeEncodeError as error:
-            raise BadExample(f"the example is not UTF-8 text: {error}", "not UTF-8") from error
+        return example_of(x, self.reader)
 
     def _settle_groups(self, x: Features) -> None:
         """The first flat dict that is learned or asked decides the groups."""
@@ -371,13 +389,4 @@ class ChaCha:
     def _labelled(
         self, example: Example, y: float | None = None, weight: float | None = None
     ) -> Example:
-        """The example with the label as the learner takes it; refuses what it cannot."""
-        from_text = y is None
-        if y is None:
-            if example.label is None:
-                raise BadExample("the example has no label; learning needs one", "no label")
-            y = example.label
-        label = self.loss_function.label(finite(y, "label"))
-        if from_text and label == y and weight is None:
-            return example
-        return example.with_label(label, weight)
+        return labelled(example, self.loss_function, y, weight)

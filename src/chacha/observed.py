@@ -3,15 +3,58 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import NamedTuple, Protocol
 
 from chacha.config import Config
 from chacha.example import Example
 from chacha.losses import Loss
 
-__all__ = ["Observed", "SeenWithLoss"]
+__all__ = ["Observed", "SeenWithLoss", "StreamFacts", "count_features"]
+
+
+class StreamFacts(Protocol):
+    """What the stream has shown so far, wherever it is kept."""
+
+    @property
+    def low(self) -> float:
+        """The smallest label; infinite before the first."""
+
+    @property
+    def high(self) -> float:
+        """The largest label."""
+
+    @property
+    def groups(self) -> Sequence[str]:
+        """The names of the groups, sorted; also of those that had no feature yet."""
+
+    @property
+    def raw_features(self) -> int:
+        """Distinct features over all groups."""
+
+    def complexity(self, config: Config) -> float:
+        """d_c."""
+
+
+def count_features(config: Config, sizes: Mapping[str, int], raw_features: int) -> float:
+    """d_c: Σ|g| over the groups plus, for each product, the features it induces.
+
+    A group that stands k times in a product gives its combinations with repetition. A float,
+    because products of large groups have more features than there are whole numbers.
+
+    >>> count_features(Config([("a", "a"), ("a", "b")]), {"a": 3, "b": 2}, 5)  # 5 + 3·4/2 + 3·2
+    17.0
+    """
+    d = float(raw_features)
+    for names in config.interactions:
+        features = 1.0
+        for group, same in groupby(names):
+            size = float(sizes.get(group, 0))
+            for times, _ in enumerate(same):
+                features = features * (size + times if size > 0 else 0.0) / (times + 1.0)
+        d += features
+    return d
 
 
 class Observed:
@@ -27,7 +70,7 @@ class Observed:
     >>> observed.low, observed.high, observed.groups, observed.raw_features
     (1.0, 3.0, ['a', 'b'], 5)
     >>> observed.complexity(Config(["ab"]))  # 3 + 2 + 3·2
-    11
+    11.0
     """
 
     def __init__(self, bits: int = 18) -> None:
@@ -37,7 +80,7 @@ class Observed:
         self.raw_features = 0  # distinct ones over all groups, the constant excluded
         self._mask = (1 << bits) - 1
         self._seen: dict[str, set[int]] = {}
-        self._complexity: dict[Config, int] = {}
+        self._complexity: dict[Config, float] = {}
 
     def observe(self, example: Example) -> None:
         """Take in one labelled example."""
@@ -57,27 +100,17 @@ class Observed:
         """The names of the groups, sorted; also of those that had no feature yet."""
         return sorted(self.sizes)
 
-    def complexity(self, config: Config) -> int:
-        """d_c: Σ|g| over the groups plus, for each product, the features it induces.
-
-        A group that stands k times in a product gives its combinations with repetition.
+    def complexity(self, config: Config) -> float:
+        """d_c.
 
         >>> from chacha.example import parse_line
         >>> observed = Observed()
         >>> observed.observe(parse_line("1 |a x y z"))
         >>> observed.complexity(Config([("a", "a")]))  # 3 + 3·4/2
-        9
+        9.0
         """
         if config not in self._complexity:
-            d = self.raw_features
-            for names in config.interactions:
-                d += math.prod(
-                    math.comb(self.sizes.get(group, 0) + times - 1, times)
-                    if self.sizes.get(group, 0)
-                    else 0
-                    for group, times in Counter(names).items()
-                )
-            self._complexity[config] = d
+            self._complexity[config] = count_features(config, self.sizes, self.raw_features)
         return self._complexity[config]
 
 
@@ -89,7 +122,7 @@ class SeenWithLoss(NamedTuple):
     0.0
     """
 
-    observed: Observed
+    observed: StreamFacts
     loss: Loss
 
     @property

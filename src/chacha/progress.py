@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from chacha.config import Config
 from chacha.errors import ConfigError
-from chacha.summary import Step
+from chacha.evidence import Standing
 
 __all__ = ["ProgressTable", "Spacing"]
 
@@ -34,6 +35,11 @@ class Spacing:
             raise ConfigError(f"-P takes a whole number, or a factor above 1.0; got {text!r}")
         self._next = 1.0 if self._multiply else self._step
 
+    @property
+    def next(self) -> int:
+        """The number of the example that gets the next row."""
+        return math.ceil(self._next)
+
     def due(self, n: int) -> bool:
         """Whether example `n` gets a row."""
         if n < self._next:
@@ -51,8 +57,8 @@ class Running(Protocol):
         """How many were learned."""
 
     @property
-    def loss(self) -> float | None:
-        """The mean loss so far."""
+    def served(self) -> Standing:
+        """What the served predictions lost."""
 
     @property
     def initial(self) -> Config:
@@ -68,13 +74,13 @@ class Running(Protocol):
 
 
 class ProgressTable:
-    """Takes the steps of a run, gives the lines to print.
+    """Looks at a run now and then, gives the lines to print.
 
     >>> import chacha
     >>> model = chacha.ChaCha.paper(pool=chacha.ReferencePool())
     >>> table = ProgressTable(model)
     >>> for step in model.steps(chacha.open_source("synth:interactions"), limit=2):
-    ...     for line in table.see(step):
+    ...     for line in table.see():
     ...         print(line)
      examples        loss       since  champion              live
             1    0.175645    0.175645  (initial)             +ac  +ce  +bd  +be
@@ -87,12 +93,14 @@ class ProgressTable:
         self.model = model
         self.spacing = spacing or Spacing()
         self._printed = -1
-        self._loss = self._weight = 0.0
+        self._before = Standing()
 
-    def see(self, step: Step) -> Iterator[str]:
-        """Take in one step; the lines that are due after it."""
-        self._loss += step.example.weight * step.loss
-        self._weight += step.example.weight
+    def next_row(self) -> int:
+        """The number of the example after which to look again, at the latest."""
+        return self.spacing.next
+
+    def see(self) -> Iterator[str]:
+        """The lines that are due now."""
         if self._printed < 0:
             self._printed = 0
             yield self.HEAD
@@ -106,9 +114,11 @@ class ProgressTable:
             return
         self._printed = n
         live = [_short(c, self.model.champion) for c in self.model.live_challengers]
-        since = self._loss / self._weight if self._weight else 0.0
-        self._loss = self._weight = 0.0
-        numbers = f"{n:>9}  {self.model.loss or 0.0:>10.6g}  {since:>10.6g}"
+        served, before = self.model.served, self._before
+        self._before = replace(served)
+        weight = served.weight - before.weight
+        since = (served.total - before.total) / weight if weight else 0.0
+        numbers = f"{n:>9}  {served.mean:>10.6g}  {since:>10.6g}"
         yield f"{numbers}  {self.champion():<20}  {'  '.join(live)}"
 
     def champion(self) -> str:

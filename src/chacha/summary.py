@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ from chacha.decisions import Decision
 from chacha.evidence import Bound
 from chacha.example import Example
 
-__all__ = ["LiveModel", "Step", "Summary", "describe"]
+__all__ = ["LiveModel", "Served", "Step", "Stretch", "Summary", "describe"]
 
 
 class LiveModel(NamedTuple):
@@ -46,6 +46,35 @@ class Step(NamedTuple):
     served_by: Config
     loss: float
     decisions: list[Decision]
+
+
+class Served(NamedTuple):
+    """What was served, example by example.
+
+    >>> Served([0.5], [1.0], [Config()], [""]).predictions
+    [0.5]
+    """
+
+    predictions: Sequence[float]
+    labels: Sequence[float]
+    served_by: Sequence[Config]
+    tags: Sequence[str]
+
+
+class Stretch(NamedTuple):
+    """Some examples of a run, at most up to the next decision.
+
+    `decisions` were made after the last of them; `served` is there if it was asked for.
+
+    >>> import chacha
+    >>> model = chacha.ChaCha.paper()
+    >>> [s.examples for s in model.stretches(chacha.open_source("synth:fried"), limit=1)]
+    [1]
+    """
+
+    examples: int
+    decisions: list[Decision]
+    served: Served | None
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from chacha.decisions import Decision
 from chacha.errors import ConfigError
 from chacha.sources.files import expand
-from chacha.summary import Step
+from chacha.summary import Served, Stretch
 
 __all__ = ["Outputs", "distinct"]
 
@@ -102,10 +102,10 @@ def _identity(path: str, reading: bool = False) -> Any:
 
 
 class Predictions(Protocol):
-    """Takes every step of a run."""
+    """Takes what a run served."""
 
-    def write(self, i: int, step: Step) -> None:
-        """One line."""
+    def write(self, first: int, served: Served) -> None:
+        """One line for every example; `first` is the number of the first."""
 
     def close(self) -> None:
         """Nothing more comes."""
@@ -114,7 +114,7 @@ class Predictions(Protocol):
 class NoPredictions:
     """Nobody asked for predictions."""
 
-    def write(self, i: int, step: Step) -> None:
+    def write(self, first: int, served: Served) -> None:
         """Nothing."""
 
     def close(self) -> None:
@@ -128,18 +128,21 @@ class TextPredictions:
         self._out = Output(path)
         self._json = as_json
 
-    def write(self, i: int, step: Step) -> None:
-        """One line."""
+    def write(self, first: int, served: Served) -> None:
+        """One line for every example."""
+        predictions = map(float, served.predictions)
+        lines: list[str] = []
         if self._json:
-            row = {
-                "i": i,
-                "prediction": step.prediction,
-                "label": step.example.label,
-                "served_by": str(step.served_by),
-            }
-            self._out.write(json.dumps(row) + "\n")
+            rows = zip(predictions, map(float, served.labels), served.served_by, strict=True)
+            for i, (prediction, label, config) in enumerate(rows, start=first):
+                row = {"i": i, "prediction": prediction, "label": label, "served_by": str(config)}
+                lines.append(json.dumps(row))
+        elif any(served.tags):
+            pairs = zip(predictions, served.tags, strict=True)
+            lines = [f"{prediction!r} {tag}".rstrip() for prediction, tag in pairs]
         else:
-            self._out.write(f"{step.prediction!r} {step.example.tag}".rstrip() + "\n")
+            lines = [repr(prediction) for prediction in predictions]
+        self._out.write("\n".join(lines) + "\n")
 
     def close(self) -> None:
         """Flush."""
@@ -160,18 +163,22 @@ class ParquetPredictions:
 
     def __init__(self, path: str) -> None:
         self._writer = pq.ParquetWriter(path, self.SCHEMA)
-        self._rows: list[dict[str, Any]] = []
+        self._columns: tuple[list[Any], ...] = ([], [], [], [])
 
-    def write(self, i: int, step: Step) -> None:
-        """One row."""
-        values = (i, step.prediction, step.example.label, str(step.served_by))
-        self._rows.append(dict(zip(self.SCHEMA.names, values, strict=True)))
-        if len(self._rows) >= 65536:
+    def write(self, first: int, served: Served) -> None:
+        """One row for every example."""
+        numbers, predictions, labels, names = self._columns
+        numbers += range(first, first + len(served.predictions))
+        predictions += map(float, served.predictions)
+        labels += map(float, served.labels)
+        names += map(str, served.served_by)
+        if len(numbers) >= 65536:
             self._flush()
 
     def _flush(self) -> None:
-        self._writer.write_table(pa.Table.from_pylist(self._rows, self.SCHEMA))
-        self._rows.clear()
+        self._writer.write_table(pa.table(list(self._columns), self.SCHEMA))
+        for column in self._columns:
+            column.clear()
 
     def close(self) -> None:
         """Write what is left."""
@@ -229,11 +236,12 @@ class Outputs:
         self._decisions = DecisionLog(save_decisions, about)
         self._next = 0
 
-    def see(self, step: Step) -> None:
-        """One step."""
-        self._predictions.write(self._next, step)
-        self._decisions.write(step.decisions)
-        self._next += 1
+    def see(self, stretch: Stretch) -> None:
+        """One stretch."""
+        if stretch.served is not None and stretch.examples:
+            self._predictions.write(self._next, stretch.served)
+        self._decisions.write(stretch.decisions)
+        self._next += stretch.examples
 
     def finish(self, result: Mapping[str, Any]) -> None:
         """The end; one output that fails does not keep the others from being written."""

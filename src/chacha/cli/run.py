@@ -19,11 +19,12 @@ from chacha.cli.names import Rules, init_values, loss_named, tuned
 from chacha.cli.outputs import Outputs, distinct
 from chacha.cli.show import Screen
 from chacha.errors import ConfigError, PoolError
+from chacha.interrupts import Uninterrupted
 from chacha.model import ChaCha
 from chacha.pools import open_pool
 from chacha.progress import Spacing
 from chacha.sources import DictReader, Format, Source, TableSpec, open_files
-from chacha.summary import Step, describe
+from chacha.summary import Stretch, describe
 
 __all__ = ["run"]
 
@@ -50,7 +51,9 @@ def run(
         typer.Option(metavar="KEY=VALUE", help="An initial or fixed value; any option of VW."),
     ] = None,
     rules: Annotated[Rules, typer.Option(help="The rulebook.")] = Rules.PAPER,
-    pool: Annotated[str, typer.Option(help="Where the models live: vw, reference.")] = "vw",
+    pool: Annotated[
+        str, typer.Option(help="Where the models live: native, vw, reference.")
+    ] = "native",
     loss: Annotated[
         str, typer.Option(help="squared, logistic, quantile:TAU, poisson or hinge.")
     ] = "squared",
@@ -100,10 +103,16 @@ def run(
     settings = {**model.settings, **told, "baseline": baseline, "table": describe(table)}
     screen = Screen(model, Spacing(spacing), quiet)
     stream = _open(model, source, table, form)
-    steps = model.steps(stream, limit=limit, on_bad=on_bad)
+    stretches = model.stretches(
+        stream,
+        limit=limit,
+        on_bad=on_bad,
+        until=screen.table.next_row,
+        record=predictions is not None,
+    )
     about = {"source": stream.name, "version": chacha.__version__, "settings": settings}
     outputs = Outputs(predictions, save_decisions, json, about)
-    if not _follow(steps, model, screen, outputs, about):
+    if not _follow(stretches, model, screen, outputs, about):
         screen.tell(f"interrupted after {model.examples} examples")
         raise typer.Exit(1)
 
@@ -116,7 +125,11 @@ def _open(model: ChaCha, names: list[str], table: TableSpec, form: Format | None
 
 
 def _follow(
-    steps: Iterator[Step], model: ChaCha, screen: Screen, outputs: Outputs, about: dict[str, Any]
+    stretches: Iterator[Stretch],
+    model: ChaCha,
+    screen: Screen,
+    outputs: Outputs,
+    about: dict[str, Any],
 ) -> bool:
     """Pass over the stream; False if Ctrl-C ended it.
 
@@ -125,9 +138,10 @@ def _follow(
     began, cpu = time.perf_counter(), cpu_seconds()
     try:
         with screen:
-            for step in steps:
-                outputs.see(step)
-                screen.see(step)
+            for stretch in stretches:
+                with Uninterrupted():  # what was learned is written as a whole
+                    outputs.see(stretch)
+                    screen.see()
     except KeyboardInterrupt:
         return False
     finally:

@@ -10,7 +10,6 @@ from rich.console import Console
 
 from chacha.model import ChaCha
 from chacha.progress import ProgressTable, Spacing
-from chacha.summary import Step
 
 __all__ = ["Screen"]
 
@@ -54,12 +53,12 @@ class Screen:
             crop=cut,
         )
 
-    def see(self, step: Step) -> None:
-        """Take in one step."""
-        for line in self.table.see(step):
+    def see(self) -> None:
+        """Look at the run, and print what is due."""
+        for line in self.table.see():
             self.tell(line)
-        n = self.model.examples
-        if n % 64 == 0 and self.console.is_terminal and time.monotonic() - self._told > 0.25:
+        if self.console.is_terminal and time.monotonic() - self._told > 0.25:
+            n = self.model.examples
             self._told = time.monotonic()
             champion = self.table.champion()
             self._status.update(f"{n} examples, {self._rate()}, champion {champion}")

@@ -11,6 +11,7 @@ from chacha.pool import LivePool
 __all__ = ["POOLS", "default_pool", "open_pool"]
 
 POOLS = {
+    "native": ("chacha.pools.native", "NativePool"),
     "vw": ("chacha.pools.vw", "VWPool"),
     "reference": ("chacha.pools.reference", "ReferencePool"),
 }
@@ -18,8 +19,8 @@ POOLS = {
 
 
 def default_pool() -> LivePool:
-    """The pool of a model that names none: Vowpal Wabbit."""
-    return open_pool("vw")
+    """The pool of a model that names none: the native one."""
+    return open_pool("native")
 
 
 def open_pool(name: str) -> LivePool:
@@ -29,7 +30,7 @@ def open_pool(name: str) -> LivePool:
     0.5
     >>> open_pool("abacus")
     Traceback (most recent call last):
-    chacha.errors.ConfigError: there is no pool 'abacus'; choose from vw, reference
+    chacha.errors.ConfigError: there is no pool 'abacus'; choose from native, vw, reference
     """
     if name not in POOLS:
         raise ConfigError(f"there is no pool {name!r}; choose from {', '.join(POOLS)}")

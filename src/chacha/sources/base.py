@@ -104,18 +104,33 @@ def good_examples(
     ([1.0, 2.0], {'empty line': 1, 'label not finite': 1})
     """
     for row in source:
-        if isinstance(row, Example):
-            try:
-                good = prepare(row)
-            except BadExample as error:
-                row = Bad(row.place or source.name, error.reason, str(error))
-            else:
-                yield good
-                continue
-        if on_bad is OnBad.SKIP or row.harmless:
-            skipped.add(row)
-        else:
-            raise BadExample(
-                f"{row} (to leave such rows out and count them: --on-bad skip, OnBad.SKIP)",
-                row.reason,
-            )
+        example = good_example(row, source.name, on_bad, skipped, prepare)
+        if example is not None:
+            yield example
+
+
+def good_example(
+    row: Example | Bad,
+    source: str,
+    on_bad: OnBad,
+    skipped: Skipped,
+    prepare: Callable[[Example], Example],
+) -> Example | None:
+    """The example of one row; None if it is bad and was counted.
+
+    >>> bad = Bad("a.vw:7", "no label", "the line has no label")
+    >>> good_example(bad, "a.vw", OnBad.ERROR, Skipped(), lambda example: example)
+    Traceback (most recent call last):
+    chacha.errors.BadExample: a.vw:7: the line has no label (to leave such rows out and count \
+them: --on-bad skip, OnBad.SKIP)
+    """
+    if isinstance(row, Example):
+        try:
+            return prepare(row)
+        except BadExample as error:
+            row = Bad(row.place or source, error.reason, str(error))
+    if on_bad is not OnBad.SKIP and not row.harmless:
+        told = f"{row} (to leave such rows out and count them: --on-bad skip, OnBad.SKIP)"
+        raise BadExample(told, row.reason)
+    skipped.add(row)
+    return None

@@ -340,3 +340,27 @@ def line_blocks(reader: ByteReader, least: int = 0) -> Iterator[list[bytes]]:
     rest = b"".join(parts)
     if rest and reader.is_whole(rest):
         yield [rest]
+
+
+def text_blocks(reader: ByteReader, least: int = 0) -> Iterator[bytes]:
+    """As :func:`line_blocks`, the lines with their ends and not parted.
+
+    >>> import io
+    >>> list(text_blocks(ByteReader(Raw(io.BytesIO(b"a\\r\\nb\\nc"), "x"), "x")))
+    [b'a\\r\\nb\\n', b'c']
+    """
+    parts: list[bytes] = []  # of a line that has not ended yet
+    length = 0
+    while block := reader.read(least):
+        cut = block.rfind(b"\n") + 1
+        if cut:
+            yield b"".join([*parts, block[:cut]])
+            parts, length = [], 0
+        parts.append(block[cut:])
+        length += len(block) - cut
+        if length > LONGEST:
+            reader.failed = SourceError(f"{reader.name}: a line is longer than {LONGEST} bytes")
+            return
+    rest = b"".join(parts)
+    if rest and reader.is_whole(rest):
+        yield rest

@@ -10,7 +10,8 @@ from typing import TypeVar
 from chacha.errors import BadExample, SourceError
 from chacha.example import Example, parse_line
 from chacha.sources.base import Bad
-from chacha.sources.bytestream import line_blocks
+from chacha.sources.blocks import TextBlock
+from chacha.sources.bytestream import line_blocks, text_blocks
 from chacha.sources.filesource import FileSource
 from chacha.sources.vwjson import vw_json_example
 from chacha.vwtext import read_number
@@ -18,6 +19,8 @@ from chacha.vwtext import read_number
 __all__ = ["LineFile", "VWFile", "VWJsonFile", "read_line", "vw_row"]
 
 T = TypeVar("T")
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BLOCK = 1 << 18  # bytes that a file is read by
 
 
 def read_line(line: bytes, place: str, read: Callable[[str, str], T]) -> T | Bad:
@@ -67,7 +70,7 @@ class LineFile(FileSource, ABC):
         with self.open() as file:
             for lines in line_blocks(file, self.block):
                 if number == 0:
-                    lines[0] = lines[0].removeprefix(b"\xef\xbb\xbf")
+                    lines[0] = lines[0].removeprefix(BYTE_ORDER_MARK)
                 places = (f"{self.name}:{i}" for i in count(number + 1))
                 yield from self.rows(list(zip(lines, places, strict=False)))
                 number += len(lines)
@@ -89,6 +92,19 @@ class VWFile(LineFile):
         """The examples of some lines."""
         for line, place in lines:
             yield vw_row(line, place)
+
+    def blocks(self) -> Iterator[TextBlock | Bad]:
+        """The lines as they arrive, unread."""
+        number = 0
+        with self.open() as file:
+            for data in text_blocks(file, BLOCK):
+                if number == 0:
+                    data = data.removeprefix(BYTE_ORDER_MARK)
+                yield TextBlock(data, self.name, number)
+                number += data.count(b"\n") + (not data.endswith(b"\n"))
+            yield from file.end(f"after line {number}")
+        if not number:
+            raise SourceError(f"{self.name}: is empty; there is nothing to learn from")
 
 
 class VWJsonFile(LineFile):

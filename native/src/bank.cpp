@@ -1,0 +1,244 @@
+#include "bank.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+
+#include "weights.hpp"
+
+namespace chacha {
+namespace {
+
+constexpr std::size_t kNarrowest = 4;  // lanes
+constexpr std::size_t kVector = 8;
+
+std::size_t next_width(std::size_t width) {
+  return width < kNarrowest ? kNarrowest : (width / kVector + 1) * kVector;
+}
+
+}  // namespace
+
+Bank::Bank(int bits, const Groups& groups, const Kernel* kernel)
+    : bits_(bits),
+      mask_(bits >= 32 ? 0xffffffffU : (1U << bits) - 1),
+      groups_(groups),
+      kernel_(kernel),
+      index_of_(1) {
+  widen(kNarrowest);
+}
+
+void Bank::widen(std::size_t width) {
+  AlignedFloats table(std::max<std::size_t>(16, std::size_t{used_} * 2) * 4 * width);
+  std::vector<Lane> lanes(width);
+  std::vector<float> zeros(width);
+  std::vector<std::int32_t> none(width);
+  std::vector<float>* floats[] = {&sums_,   &gravity_,    &clipped_, &gradient2_,
+                                  &norm_x_, &per_update_, &update_,  &exponent_};
+  for (auto* array : floats) array->reserve(width);
+  active_.reserve(width);
+  rated_.reserve(width);
+  rates_.reserve(width);
+  live_.reserve(width);
+  for (std::size_t place = 0; place < used_; ++place) {
+    for (std::size_t k = 0; k < 4; ++k) {
+      const float* from = table_.get() + (place * 4 + k) * width_;
+      std::copy(from, from + width_, table.get() + (place * 4 + k) * width);
+    }
+  }
+  std::move(lanes_.begin(), lanes_.end(), lanes.begin());
+  lanes_ = std::move(lanes);
+  table_ = std::move(table);
+  width_ = width;
+  for (auto* array : floats) *array = zeros;
+  active_ = none;
+  rated_ = none;
+  rates_.assign(width, LaneRates{});
+}
+
+std::uint32_t Bank::free_lane() {
+  for (std::uint32_t lane = 0; lane < width_; ++lane) {
+    if (!lanes_[lane].live) return lane;
+  }
+  if (next_width(width_) > kMostLanes) throw std::length_error("no lane is left for another model");
+  const auto lane = static_cast<std::uint32_t>(width_);
+  widen(next_width(width_));
+  rebuild();
+  return lane;
+}
+
+std::uint32_t Bank::start(const Options& options, std::vector<GroupList> products, int from) {
+  auto order = [this](std::uint32_t group) { return std::pair(groups_[group].letter, groups_[group].seed); };
+  auto before = [&](std::uint32_t a, std::uint32_t b) { return order(a) < order(b); };
+  for (GroupList& product : products) std::stable_sort(product.begin(), product.end(), before);
+  const std::uint32_t number = free_lane();
+  Lane& lane = lanes_[number];
+  Lane fresh;
+  fresh.options = options;
+  fresh.products = std::move(products);
+  fresh.live = fresh.used = true;
+  if (from < 0) {
+    fresh.state.sum_norm_x = fresh.state.total_weight = options.initial_t;
+    fresh.state.high = first_label_bound(options.loss);
+    fresh.state.low = -fresh.state.high;
+  } else {
+    fresh.state = lanes_[static_cast<std::size_t>(from)].state;
+    fresh.multiplier = lanes_[static_cast<std::size_t>(from)].multiplier;
+    fresh.narrow = lanes_[static_cast<std::size_t>(from)].narrow;
+  }
+  const bool dirty = lane.used || options.initial_t > 0 || from >= 0;
+  std::swap(lane, fresh);
+  try {
+    rebuild();
+  } catch (...) {
+    std::swap(lane, fresh);
+    throw;
+  }
+  if (!dirty) return number;
+  clean(number);
+  if (from >= 0) {
+    for (std::size_t row = 0; row < std::size_t{used_} * 4; ++row) {
+      table_.get()[row * width_ + number] = table_.get()[row * width_ + static_cast<std::size_t>(from)];
+    }
+  }
+  return number;
+}
+
+void Bank::stop(std::uint32_t lane) {
+  lanes_[lane].live = false;
+  lanes_[lane].products.clear();
+  lanes_[lane].narrow = Narrow();
+  rebuild();
+}
+
+void Bank::clean(std::uint32_t lane) {
+  const float initial_t = lanes_[lane].options.initial_t;
+  for (std::size_t place = 1; place < used_; ++place) {
+    const Weight weight{table_.get() + place * 4 * width_ + lane, width_};
+    weight.w() = weight.norm() = weight.rate() = 0.0F;
+    weight.adaptive() = initial_t;
+  }
+}
+
+void Bank::rebuild() {
+  std::vector<std::uint32_t> live;
+  std::vector<Product> products;
+  for (std::uint32_t lane = 0; lane < width_; ++lane) {
+    if (!lanes_[lane].live) continue;
+    live.push_back(lane);
+    for (const GroupList& groups : lanes_[lane].products) {
+      const auto same = [&](const Product& product) { return product.groups == groups; };
+      const auto found = std::find_if(products.begin(), products.end(), same);
+      if (found == products.end()) {
+        products.push_back({groups, lane, 0});
+      } else {
+        found->owner = -1;
+      }
+    }
+  }
+  auto order = [this](std::uint32_t group) { return std::pair(groups_[group].letter, groups_[group].seed); };
+  std::stable_sort(products.begin(), products.end(), [&](const Product& a, const Product& b) {
+    return std::lexicographical_compare(a.groups.begin(), a.groups.end(), b.groups.begin(), b.groups.end(),
+                                        [&](auto x, auto y) { return order(x) < order(y); });
+  });
+  std::vector<std::int32_t> masks((products.size() + 2) * width_);
+  for (const std::uint32_t lane : live) {
+    masks[lane] = -1;
+    masks[width_ + lane] = lanes_[lane].options.constant ? -1 : 0;
+  }
+  for (std::size_t i = 0; i < products.size(); ++i) {
+    products[i].mask = static_cast<std::uint32_t>(i + 2);
+    for (const std::uint32_t lane : live) {
+      const auto& own = lanes_[lane].products;
+      const bool has = std::find(own.begin(), own.end(), products[i].groups) != own.end();
+      masks[(i + 2) * width_ + lane] = has ? -1 : 0;
+    }
+  }
+  live_ = std::move(live);
+  products_ = std::move(products);
+  masks_ = std::move(masks);
+  all_square_root_ = true;
+  any_gravity_ = any_squared_ = false;
+  for (const std::uint32_t lane : live_) {
+    const Options& options = lanes_[lane].options;
+    const bool root = options.power_t == 0.5F;
+    rates_[lane] = {-options.power_t, options.power_t - 1.0F, root};
+    all_square_root_ = all_square_root_ && root;
+    any_gravity_ = any_gravity_ || options.l1 > 0;
+    any_squared_ = any_squared_ || options.loss == LossKind::kSquared;
+  }
+  complete_ = false;
+}
+
+void Bank::reserve(std::size_t places) {
+  const std::size_t stride = 4 * width_;
+  if (places * stride <= table_.size()) return;
+  if (places >= 0x7fffffffU) throw std::length_error("too many weights");
+  AlignedFloats larger(std::max(places, std::size_t{used_} + used_ / 2) * stride);
+  std::copy(table_.get(), table_.get() + std::size_t{used_} * stride, larger.get());
+  table_ = std::move(larger);
+}
+
+std::uint32_t Bank::add_place(std::uint32_t index) {
+  reserve(std::size_t{used_} + 1);
+  index_of_.push_back(index);
+  try {
+    wide_.add(index, used_);
+  } catch (...) {
+    index_of_.pop_back();
+    throw;
+  }
+  const std::uint32_t place = used_++;
+  for (const std::uint32_t lane : live_) {
+    const Weight wide{table_.get() + std::size_t{place} * 4 * width_ + lane, width_};
+    wide.adaptive() = lanes_[lane].options.initial_t;
+    const Narrow& narrow = lanes_[lane].narrow;
+    const std::uint32_t cell = narrow.index.size() > 0 ? narrow.index.find(index) : IndexMap::kNone;
+    if (cell == IndexMap::kNone) continue;  // else it moves here; what stays behind is not looked at
+    const float* from = narrow.cells.data() + std::size_t{cell} * 4;
+    for (std::size_t k = 0; k < 4; ++k) wide.at[k * width_] = from[k];
+  }
+  return place;
+}
+
+Dump Bank::dump(std::uint32_t lane) const {
+  Dump found;
+  auto add = [&](std::uint32_t index, const Weight& weight) {
+    if (weight.w() == 0 && weight.adaptive() == 0 && weight.norm() == 0) return;
+    found.index.push_back(index);
+    found.w.push_back(weight.w());
+    found.adaptive.push_back(weight.adaptive());
+    found.norm.push_back(weight.norm());
+  };
+  for (std::size_t place = 1; place < used_; ++place) {
+    add(index_of_[place], {table_.get() + place * 4 * width_ + lane, width_});
+  }
+  const Narrow& narrow = lanes_[lane].narrow;
+  narrow.index.each([&](std::uint32_t index, std::uint32_t cell) {
+    if (wide_.find(index) != IndexMap::kNone) return;
+    auto* cells = const_cast<float*>(narrow.cells.data());
+    add(index, {cells + std::size_t{cell} * 4, 1});
+  });
+  return found;
+}
+
+void Bank::load(std::uint32_t lane, const Dump& weights) {
+  lanes_[lane].narrow = Narrow();
+  clean(lane);
+  for (std::size_t i = 0; i < weights.index.size(); ++i) {
+    const std::uint32_t place = wide_place(weights.index[i], true);
+    const Weight weight{table_.get() + std::size_t{place} * 4 * width_ + lane, width_};
+    weight.w() = weights.w[i];
+    weight.adaptive() = weights.adaptive[i];
+    weight.norm() = weights.norm[i];
+  }
+  complete_ = false;
+}
+
+std::size_t Bank::bytes() const {
+  std::size_t total = table_.size() * sizeof(float) + wide_.bytes() + index_of_.capacity() * sizeof(std::uint32_t);
+  for (const Lane& lane : lanes_) total += lane.narrow.index.bytes() + lane.narrow.cells.capacity() * sizeof(float);
+  total += (places_.capacity() + values_.capacity() + narrow_places_.capacity() + narrow_values_.capacity()) * 4;
+  return total;
+}
+
+}  // namespace chacha

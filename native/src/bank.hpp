@@ -1,0 +1,167 @@
+// A bank: live models with the same number of bits, whose weights lie interleaved.
+//
+// What all models use (single features, the constant, products of two or more models) has places
+// in one wide table. A product that one model alone uses is kept narrow, in that model's own
+// table: else its many features would drag the lanes of all the others through the cache.
+// An index has one weight per model, wherever it is kept, so that collisions are VW's.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "aligned.hpp"
+#include "example.hpp"
+#include "index_map.hpp"
+#include "kernel.hpp"
+#include "losses.hpp"
+
+namespace chacha {
+
+// One model's options: VW's names and defaults.
+struct Options {
+  float learning_rate = 0.5F;
+  float power_t = 0.5F;
+  float initial_t = 0.0F;
+  float l1 = 0.0F;
+  float l2 = 0.0F;
+  float tau = 0.5F;
+  LossKind loss = LossKind::kSquared;
+  bool constant = true;
+};
+
+// What VW keeps of a model besides its weights.
+struct ModelState {
+  double sum_norm_x = 0.0;
+  double total_weight = 0.0;
+  float low = 0.0F;
+  float high = 0.0F;
+  double gravity = 0.0;
+  double contraction = 1.0;
+};
+
+struct Dump {
+  std::vector<std::uint32_t> index;
+  std::vector<float> w, adaptive, norm;
+};
+
+using GroupList = std::vector<std::uint32_t>;  // a product: the numbers of its groups
+
+class Bank {
+ public:
+  Bank(int bits, const Groups& groups, const Kernel* kernel);
+
+  // Gives a new model a lane: empty, or with the weights and the state of the model in `from`.
+  std::uint32_t start(const Options& options, std::vector<GroupList> products, int from = -1);
+  void stop(std::uint32_t lane);
+
+  std::uint32_t live() const { return static_cast<std::uint32_t>(live_.size()); }
+  int bits() const { return bits_; }
+
+  // Finds the places of all features of an example. With `learning` new ones are given a place;
+  // without, those that were never learned share one that stays zero. May throw, and changes no
+  // prediction.
+  void expand(const Example& example, bool learning);
+  // What every live model predicts for the expanded example, by lane.
+  void predict(const Example& example, float* predictions);
+  // As `predict`, then every live model learns it. Needs expand(example, true). Does not throw.
+  void learn(const Example& example, float* predictions) noexcept;
+
+  Dump dump(std::uint32_t lane) const;
+  void load(std::uint32_t lane, const Dump& weights);
+  ModelState& state(std::uint32_t lane) { return lanes_[lane].state; }
+
+  // Changes whenever `expand` met other features than before.
+  std::uint64_t expansion() const { return expansion_; }
+  std::size_t features() const { return values_.size() + narrow_values_.size(); }
+  std::size_t bytes() const;
+  const Kernel* kernel() const { return kernel_; }
+
+ private:
+  struct Narrow {
+    IndexMap index;
+    std::vector<float> cells;  // w, adaptive, norm, rate of each
+  };
+  struct Lane {
+    Options options;
+    ModelState state;
+    float multiplier = 0.0F;
+    bool live = false;
+    bool used = false;  // since its column was clean
+    std::vector<GroupList> products;
+    Narrow narrow;
+  };
+  struct Product {
+    GroupList groups;
+    std::int64_t owner;  // the lane that alone uses it, or -1
+    std::uint32_t mask;
+  };
+  struct Part {  // of the features: a wide segment, or a narrow one of one lane
+    Segment segment;
+    std::int64_t owner;
+  };
+  struct Range {
+    std::uint32_t begin, end;
+  };
+  class Expansion;
+
+  std::uint32_t free_lane();
+  void widen(std::size_t width);
+  void reserve(std::size_t places);
+  void rebuild();
+  void clean(std::uint32_t lane);
+  std::uint32_t add_place(std::uint32_t index);
+  std::uint32_t wide_place(std::uint32_t index, bool learning);
+  bool in_narrow(std::uint32_t index) const;
+  std::uint32_t narrow_place(std::uint32_t index, std::uint32_t lane, bool learning);
+  bool same_as_before(const Example& example) const;
+  void remember(const Example& example);
+  void expand_runs(const Example& example, bool resolve, bool learning);
+  void expand_product(const Product& product, Expansion& expansion, const Example& example, bool several);
+  Passes passes() const;
+  void dot(const Example& example);
+  void rate(const std::int32_t* active);
+  void train(const std::int32_t* active);
+  void update_lanes(const Example& example);
+  void synchronise(std::uint32_t lane);
+
+  template <class Visit>
+  void each_narrow(const Part& part, Visit visit) const;
+
+  int bits_;
+  std::uint32_t mask_;
+  const Groups& groups_;
+  const Kernel* kernel_;
+
+  std::size_t width_ = 0;
+  AlignedFloats table_;
+  std::uint32_t used_ = 1;  // place 0 stays zero: what was never learned
+  IndexMap wide_;
+  std::vector<std::uint32_t> index_of_;  // of the places
+  std::vector<Lane> lanes_;
+  std::vector<std::uint32_t> live_;
+  std::vector<Product> products_;
+  std::vector<std::int32_t> masks_;
+  std::vector<LaneRates> rates_;
+  bool all_square_root_ = true;
+  bool any_gravity_ = false;
+  bool any_squared_ = false;
+
+  // The expanded example.
+  std::vector<std::uint32_t> places_;
+  std::vector<float> values_;
+  std::vector<std::uint32_t> narrow_places_;
+  std::vector<float> narrow_values_;
+  std::vector<Part> parts_;
+  std::vector<Range> ranges_;
+  std::vector<std::uint32_t> run_of_;  // by group: 1 + its first run in this example
+  std::uint64_t expansion_ = 0;
+  bool complete_ = false;  // every feature has a place
+  std::vector<std::uint32_t> last_hashes_;
+  std::vector<Run> last_runs_;
+
+  // By lane, for the example at hand.
+  std::vector<float> sums_, gravity_, clipped_, gradient2_, norm_x_, per_update_, update_, exponent_;
+  std::vector<std::int32_t> active_, rated_;
+};
+
+}  // namespace chacha

@@ -1,0 +1,532 @@
+// The engine for Python. The only file that knows of Python.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cfloat>
+#include <cmath>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "engine.hpp"
+#include "numbers.hpp"
+#include "parser.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace chacha {
+namespace {
+
+using Floats = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Integers = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Words = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class T>
+auto to_numpy(std::vector<T>&& data) {
+  auto* kept = new std::vector<T>(std::move(data));
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner);
+}
+
+// Bytes that Python holds: bytes, a bytearray, an mmap.
+class Buffer {
+ public:
+  explicit Buffer(nb::handle object) {
+    if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_SIMPLE) != 0) throw nb::python_error();
+  }
+  ~Buffer() { PyBuffer_Release(&view_); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  std::string_view text() const { return {static_cast<const char*>(view_.buf), static_cast<std::size_t>(view_.len)}; }
+
+ private:
+  Py_buffer view_{};
+};
+
+// Columns with the arrays that Python holds for them.
+struct PyBlock {
+  ColumnBlock block;
+  std::vector<nb::object> kept;
+  std::vector<std::string> groups;  // of the parts
+};
+
+// Where the entries of a dict of a known form stand: read without text, in VW's order.
+class DictPlan {
+ public:
+  // Entries: key of the outer dict, key of the inner dict (or None), group, the feature's name.
+  DictPlan(const std::vector<std::tuple<nb::object, nb::object, std::string, std::string>>& entries,
+           std::size_t size, const std::vector<std::pair<nb::object, std::size_t>>& inner_sizes)
+      : size_(size), inner_sizes_(inner_sizes) {
+    for (const auto& [outer, inner, group, name] : entries) {
+      entries_.push_back({outer, inner, group, name, hash_name(name, group_seed(group)), 0});
+    }
+  }
+
+  // False if the dict has another form, or holds a value that needs a second look.
+  bool read(nb::handle dict, Groups& groups, Example& example) {
+    if (!PyDict_CheckExact(dict.ptr()) || static_cast<std::size_t>(PyDict_GET_SIZE(dict.ptr())) != size_) return false;
+    for (const auto& [key, size] : inner_sizes_) {
+      PyObject* inner = PyDict_GetItem(dict.ptr(), key.ptr());
+      if (inner == nullptr || !PyDict_CheckExact(inner)) return false;
+      if (static_cast<std::size_t>(PyDict_GET_SIZE(inner)) != size) return false;
+    }
+    if (groups_ != &groups) number(groups);
+    example.clear();
+    std::uint32_t open = 0xffffffffU;
+    for (const Entry& entry : entries_) {
+      PyObject* value = PyDict_GetItem(dict.ptr(), entry.outer.ptr());
+      if (value != nullptr && !entry.inner.is_none()) value = PyDict_GetItem(value, entry.inner.ptr());
+      if (value == nullptr) return false;
+      if (entry.number != open) {
+        if (open != 0xffffffffU) example.close();
+        open = entry.number;
+        example.open(open);
+      }
+      if (!add(entry, value, groups, example)) return false;
+    }
+    if (open != 0xffffffffU) example.close();
+    return true;
+  }
+
+ private:
+  struct Entry {
+    nb::object outer, inner;
+    std::string group, name;
+    std::uint32_t hash, number;
+  };
+
+  void number(Groups& groups) {
+    for (Entry& entry : entries_) entry.number = groups.number(entry.group);
+    groups_ = &groups;
+  }
+
+  bool add(const Entry& entry, PyObject* value, const Groups& groups, Example& example) {
+    double number;
+    if (PyFloat_CheckExact(value)) {
+      number = PyFloat_AS_DOUBLE(value);
+    } else if (PyLong_CheckExact(value) || PyBool_Check(value)) {
+      int overflow = 0;
+      const long long whole = PyLong_AsLongLongAndOverflow(value, &overflow);
+      if (overflow != 0 || whole > (1LL << 53) || whole < -(1LL << 53)) return false;
+      number = static_cast<double>(whole);
+    } else if (PyUnicode_CheckExact(value)) {
+      return add_word(entry, value, groups, example);
+    } else {
+      return value == Py_None;
+    }
+    const auto single = static_cast<float>(number);
+    if (!std::isfinite(single)) return false;
+    if (single != 0.0F) example.add(entry.hash, single);
+    return true;
+  }
+
+  bool add_word(const Entry& entry, PyObject* value, const Groups& groups, Example& example) {
+    Py_ssize_t size = 0;
+    const char* text = PyUnicode_AsUTF8AndSize(value, &size);
+    if (text == nullptr) {
+      PyErr_Clear();
+      return false;
+    }
+    if (size == 0) return false;
+    word_.assign(entry.name);
+    word_.push_back('=');
+    for (Py_ssize_t i = 0; i < size; ++i) {
+      const char c = text[i];
+      const bool plain = is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-';
+      if (!plain) return false;
+    }
+    word_.append(text, static_cast<std::size_t>(size));
+    example.add(hash_name(word_, groups[entry.number].seed), 1.0F);
+    return true;
+  }
+
+  std::vector<Entry> entries_;
+  std::size_t size_;
+  std::vector<std::pair<nb::object, std::size_t>> inner_sizes_;
+  const Groups* groups_ = nullptr;
+  std::string word_;
+};
+
+float option(const std::string& text) { return std::strtof(text.c_str(), nullptr); }
+
+Options options_of(const std::vector<std::pair<std::string, std::string>>& settings) {
+  Options options;
+  for (const auto& [key, text] : settings) {
+    if (key == "learning_rate") options.learning_rate = option(text);
+    else if (key == "power_t") options.power_t = option(text);
+    else if (key == "initial_t") options.initial_t = option(text);
+    else if (key == "l1") options.l1 = option(text);
+    else if (key == "l2") options.l2 = option(text);
+    else if (key == "quantile_tau") options.tau = option(text);
+    else if (key == "loss_function") options.loss = loss_named(text);
+    else if (key == "noconstant") options.constant = text == "off";
+    else throw std::invalid_argument("unknown option " + key);
+  }
+  return options;
+}
+
+using Stand = std::tuple<std::int64_t, double, double>;
+
+Stand stand(const Standing& standing) { return {standing.n, standing.total, standing.weight}; }
+
+// An engine that one thread works with at a time.
+class PyEngine {
+ public:
+  PyEngine(int bits, const std::string& kernel) : engine_(bits, choose(kernel)) {}
+
+  static const Kernel* choose(const std::string& name) {
+    const Kernel* kernel = name.empty() ? best_kernel() : kernel_named(name.c_str());
+    if (kernel == nullptr) throw std::invalid_argument("this machine cannot run the kernel " + name);
+    return kernel;
+  }
+
+  // For short calls, which keep Python's lock unless another thread is at work here.
+  std::unique_lock<std::mutex> lock() {
+    std::unique_lock<std::mutex> held(mutex_, std::try_to_lock);
+    if (!held.owns_lock()) {
+      nb::gil_scoped_release release;
+      held.lock();
+    }
+    return held;
+  }
+
+  Engine& engine() { return engine_; }
+
+  std::optional<std::vector<double>> raw(std::string_view line, const std::vector<std::uint32_t>& models, bool learn) {
+    const auto held = lock();
+    if (!engine_.parse(line)) return std::nullopt;
+    if (learn) {
+      engine_.learn();
+    } else {
+      engine_.predict();
+    }
+    std::vector<double> found;
+    for (const std::uint32_t model : models) found.push_back(engine_.raw(model));
+    return found;
+  }
+
+  std::optional<double> serve_line(std::string_view line) {
+    const auto held = lock();
+    if (!engine_.parse(line)) return std::nullopt;
+    engine_.predict();
+    return engine_.loss().served(engine_.raw(engine_.incumbent()));
+  }
+
+  std::optional<double> serve_dict(DictPlan& plan, nb::handle dict) {
+    const auto held = lock();
+    if (!plan.read(dict, engine_.groups(), engine_.example())) return std::nullopt;
+    engine_.settle();
+    engine_.predict();
+    return engine_.loss().served(engine_.raw(engine_.incumbent()));
+  }
+
+  // -1: the example needs a second look, and nothing has changed.
+  int learn_line(std::string_view line, nb::handle y, nb::handle weight) {
+    const auto held = lock();
+    if (!engine_.parse(line) || !label(y, weight)) return -1;
+    return static_cast<int>(engine_.step());
+  }
+
+  int learn_dict(DictPlan& plan, nb::handle dict, nb::handle y, nb::handle weight) {
+    const auto held = lock();
+    if (!plan.read(dict, engine_.groups(), engine_.example())) return -1;
+    engine_.settle();
+    if (!label(y, weight)) return -1;
+    return static_cast<int>(engine_.step());
+  }
+
+  int tell(std::string_view line, const std::vector<std::pair<std::uint32_t, double>>& forecast, double served,
+           double alone) {
+    const auto held = lock();
+    const Forecast told{forecast, served, alone};
+    if (!engine_.parse(line) || !engine_.take_label()) return -1;
+    return static_cast<int>(engine_.step(&told));
+  }
+
+  bool observe(std::string_view line) {
+    const auto held = lock();
+    if (!engine_.parse(line)) return false;
+    engine_.observe();
+    return true;
+  }
+
+  std::tuple<int, std::size_t, std::size_t> advance_text(nb::handle text, std::size_t at, bool last,
+                                                         std::size_t limit) {
+    const Buffer buffer(text);
+    Progress progress{};
+    {
+      nb::gil_scoped_release release;
+      const std::lock_guard<std::mutex> held(mutex_);
+      progress = engine_.advance_text(buffer.text(), at, last, limit);
+    }
+    return {static_cast<int>(progress.status), progress.at, progress.examples};
+  }
+
+  std::tuple<int, std::size_t, std::size_t> advance_columns(PyBlock& block, std::size_t row, std::size_t end,
+                                                            std::size_t limit) {
+    Progress progress{};
+    {
+      nb::gil_scoped_release release;
+      const std::lock_guard<std::mutex> held(mutex_);
+      for (std::size_t i = 0; i < block.groups.size(); ++i) {
+        block.block.parts[i].group = engine_.groups().number(block.groups[i]);
+      }
+      progress = engine_.advance_columns(block.block, row, std::min(end, block.block.rows), limit);
+    }
+    return {static_cast<int>(progress.status), progress.at, progress.examples};
+  }
+
+  nb::tuple take_record() {
+    const auto held = lock();
+    Record& record = engine_.record();
+    Record taken;
+    taken.wanted = record.wanted;
+    taken.tags_wanted = record.tags_wanted;
+    std::swap(taken, record);
+    return nb::make_tuple(to_numpy(std::move(taken.predictions)), to_numpy(std::move(taken.labels)),
+                          to_numpy(std::move(taken.served_by)), nb::cast(taken.tags));
+  }
+
+ private:
+  // The label and the weight that were given beside the example, if any.
+  bool label(nb::handle y, nb::handle weight) {
+    Example& example = engine_.example();
+    if (!y.is_none()) {
+      if (!PyFloat_CheckExact(y.ptr())) return false;
+      const double value = PyFloat_AS_DOUBLE(y.ptr());
+      if (!(std::fabs(value) <= static_cast<double>(FLT_MAX))) return false;
+      example.labelled = true;
+      example.label = static_cast<float>(value);
+    }
+    if (!weight.is_none()) {
+      if (!PyFloat_CheckExact(weight.ptr())) return false;
+      const double value = PyFloat_AS_DOUBLE(weight.ptr());
+      if (!(value >= 0.0 && value <= static_cast<double>(FLT_MAX))) return false;
+      example.weight = static_cast<float>(value);
+    }
+    return engine_.take_label();
+  }
+
+  Engine engine_;
+  std::mutex mutex_;
+};
+
+void add_numbers(PyBlock& block, std::size_t part, const std::string& name, Floats numbers, const Words& missing_hashes,
+                 const Floats& missing_values) {
+  if (numbers.shape(0) != block.block.rows) throw std::invalid_argument("a column of another length");
+  Column column;
+  column.hash = hash_name(name, group_seed(block.groups.at(part)));
+  column.numbers = numbers.data();
+  column.missing_hashes.assign(missing_hashes.data(), missing_hashes.data() + missing_hashes.shape(0));
+  column.missing_values.assign(missing_values.data(), missing_values.data() + missing_values.shape(0));
+  block.kept.push_back(nb::cast(numbers));
+  block.block.parts.at(part).columns.push_back(std::move(column));
+}
+
+void add_cells(PyBlock& block, std::size_t part, Integers cell_of, const Words& starts, const Words& hashes,
+               const Floats& values, const Words& missing_hashes, const Floats& missing_values) {
+  if (cell_of.shape(0) != block.block.rows) throw std::invalid_argument("a column of another length");
+  const auto cells = static_cast<std::int64_t>(starts.shape(0)) - 1;
+  for (std::size_t row = 0; row < block.block.rows; ++row) {
+    if (cell_of.data()[row] >= cells) throw std::invalid_argument("a row without a cell");
+  }
+  Column column;
+  column.cell_of = cell_of.data();
+  column.starts.assign(starts.data(), starts.data() + starts.shape(0));
+  column.hashes.assign(hashes.data(), hashes.data() + hashes.shape(0));
+  column.values.assign(values.data(), values.data() + values.shape(0));
+  std::uint32_t before = 0;
+  for (const std::uint32_t start : column.starts) {
+    if (start < before || start > column.hashes.size()) throw std::invalid_argument("cells out of order");
+    before = start;
+  }
+  if (column.values.size() != column.hashes.size()) throw std::invalid_argument("as many values as hashes");
+  column.missing_hashes.assign(missing_hashes.data(), missing_hashes.data() + missing_hashes.shape(0));
+  column.missing_values.assign(missing_values.data(), missing_values.data() + missing_values.shape(0));
+  block.kept.push_back(nb::cast(cell_of));
+  block.block.parts.at(part).columns.push_back(std::move(column));
+}
+
+}  // namespace
+}  // namespace chacha
+
+NB_MODULE(_native, module) {
+  using namespace chacha;
+  module.attr("__version__") = CHACHA_VERSION;
+
+  nb::class_<PyBlock>(module, "ColumnBlock")
+      .def("__init__",
+           [](PyBlock* self, const std::vector<std::string>& groups, Floats labels, std::optional<Floats> weights) {
+             new (self) PyBlock();
+             self->groups = groups;
+             self->block.parts.resize(groups.size());
+             self->block.rows = labels.shape(0);
+             self->block.labels = labels.data();
+             self->kept.push_back(nb::cast(labels));
+             if (weights) {
+               if (weights->shape(0) != labels.shape(0)) throw std::invalid_argument("as many weights as labels");
+               self->block.weights = weights->data();
+               self->kept.push_back(nb::cast(*weights));
+             }
+           },
+           "groups"_a, "labels"_a, "weights"_a.none())
+      .def("add_numbers", &add_numbers)
+      .def("add_cells", &add_cells)
+      .def_prop_ro("rows", [](const PyBlock& self) { return self.block.rows; });
+
+  nb::class_<DictPlan>(module, "DictPlan")
+      .def(nb::init<const std::vector<std::tuple<nb::object, nb::object, std::string, std::string>>&, std::size_t,
+                    const std::vector<std::pair<nb::object, std::size_t>>&>());
+
+  nb::class_<PyEngine>(module, "Engine", nb::is_weak_referenceable())
+      .def(nb::init<int, const std::string&>(), "bits"_a, "kernel"_a = "")
+      .def("start",
+           [](PyEngine& self, int bits, const std::vector<std::pair<std::string, std::string>>& settings,
+              const std::vector<std::vector<std::string>>& products, int source) {
+             const auto held = self.lock();
+             return self.engine().start(bits, options_of(settings), products, source);
+           },
+           "bits"_a, "settings"_a, "products"_a, "source"_a = -1)
+      .def("stop",
+           [](PyEngine& self, std::uint32_t model) {
+             const auto held = self.lock();
+             self.engine().stop(model);
+           })
+      .def("raw", &PyEngine::raw, "line"_a, "models"_a, "learn"_a)
+      .def("serve_line", &PyEngine::serve_line)
+      .def("serve_dict", &PyEngine::serve_dict)
+      .def("learn_line", &PyEngine::learn_line, "line"_a, "y"_a.none(), "weight"_a.none())
+      .def("learn_dict", &PyEngine::learn_dict, "plan"_a, "x"_a, "y"_a.none(), "weight"_a.none())
+      .def("tell", &PyEngine::tell)
+      .def("observe", &PyEngine::observe)
+      .def("advance_text", &PyEngine::advance_text)
+      .def("advance_columns", &PyEngine::advance_columns)
+      .def("take_record", &PyEngine::take_record)
+      .def("record",
+           [](PyEngine& self, bool wanted, bool tags) {
+             const auto held = self.lock();
+             self.engine().record().wanted = wanted;
+             self.engine().record().tags_wanted = wanted && tags;
+           })
+      .def("set_rules",
+           [](PyEngine& self, const std::string& loss, double tau, double floor, double scale, double delta,
+              bool log_in_root, double p, std::optional<double> comp, bool natural, double log_of_base,
+              bool count_challengers, std::int64_t burn_in) {
+             const auto held = self.lock();
+             self.engine().set_rules({loss_named(loss), tau, floor},
+                                     {scale, delta, log_in_root, p, comp.has_value(), comp.value_or(0.0), natural,
+                                      log_of_base, count_challengers, burn_in});
+           },
+           "loss"_a, "tau"_a, "floor"_a, "scale"_a, "delta"_a, "log_in_root"_a, "p"_a, "comp"_a.none(), "natural"_a,
+           "log_of_base"_a, "count_challengers"_a, "burn_in"_a)
+      .def("set_contenders",
+           [](PyEngine& self, const std::vector<std::tuple<std::uint32_t, bool, std::int64_t>>& contenders,
+              std::uint32_t incumbent, std::int64_t challengers, bool restless) {
+             const auto held = self.lock();
+             std::vector<Contender> made;
+             for (const auto& [model, challenger, lease] : contenders) made.push_back({model, challenger, lease});
+             self.engine().set_contenders(std::move(made), incumbent, challengers, restless);
+           })
+      .def("set_baseline", [](PyEngine& self, std::uint32_t model) { self.engine().set_baseline(model); })
+      .def("wait_for", [](PyEngine& self, int what) { self.engine().wait_for(static_cast<Wait>(what)); })
+      .def("set_observed_bits", [](PyEngine& self, int bits) { self.engine().set_observed_bits(bits); })
+      .def("set_standing",
+           [](PyEngine& self, std::uint32_t model, const Stand& s) {
+             self.engine().set_standing(model, {std::get<0>(s), std::get<1>(s), std::get<2>(s)});
+           })
+      .def("standing", [](PyEngine& self, std::uint32_t model) { return stand(self.engine().standing(model)); })
+      .def_prop_ro("served", [](PyEngine& self) { return stand(self.engine().served()); })
+      .def_prop_ro("alone", [](PyEngine& self) { return stand(self.engine().alone()); })
+      .def_prop_ro("metrics",
+                   [](PyEngine& self) {
+                     return std::pair(self.engine().first_metric(), self.engine().second_metric());
+                   })
+      .def_prop_ro("t", [](PyEngine& self) { return self.engine().t(); })
+      .def_prop_ro("incumbent", [](PyEngine& self) { return self.engine().incumbent(); })
+      .def_prop_ro("served_raw", [](PyEngine& self) { return self.engine().served_raw(); })
+      .def_prop_ro("served_loss", [](PyEngine& self) { return self.engine().served_loss(); })
+      .def_prop_ro("low", [](PyEngine& self) { return self.engine().observed().low(); })
+      .def_prop_ro("high", [](PyEngine& self) { return self.engine().observed().high(); })
+      .def_prop_ro("raw_features", [](PyEngine& self) { return self.engine().observed().raw_features(); })
+      .def_prop_ro("sizes",
+                   [](PyEngine& self) {
+                     const auto held = self.lock();
+                     Engine& engine = self.engine();
+                     nb::dict sizes;
+                     for (std::uint32_t group = 0; group < engine.groups().size(); ++group) {
+                       if (!engine.observed().has(group)) continue;
+                       sizes[nb::str(engine.groups()[group].name.data(), engine.groups()[group].name.size())] =
+                           engine.observed().exact_size(group);
+                     }
+                     return sizes;
+                   })
+      .def("dump",
+           [](PyEngine& self, std::uint32_t model) {
+             const auto held = self.lock();
+             Dump dump = self.engine().dump(model);
+             return nb::make_tuple(to_numpy(std::move(dump.index)), to_numpy(std::move(dump.w)),
+                                   to_numpy(std::move(dump.adaptive)), to_numpy(std::move(dump.norm)));
+           })
+      .def("load",
+           [](PyEngine& self, std::uint32_t model, const Words& index, const Floats& w, const Floats& adaptive,
+              const Floats& norm) {
+             const auto held = self.lock();
+             Dump dump;
+             dump.index.assign(index.data(), index.data() + index.shape(0));
+             dump.w.assign(w.data(), w.data() + w.shape(0));
+             dump.adaptive.assign(adaptive.data(), adaptive.data() + adaptive.shape(0));
+             dump.norm.assign(norm.data(), norm.data() + norm.shape(0));
+             if (dump.w.size() != dump.index.size() || dump.adaptive.size() != dump.index.size() ||
+                 dump.norm.size() != dump.index.size()) {
+               throw std::invalid_argument("weights of different lengths");
+             }
+             self.engine().load(model, dump);
+           })
+      .def("state",
+           [](PyEngine& self, std::uint32_t model) {
+             const ModelState& s = self.engine().state(model);
+             return std::tuple(s.sum_norm_x, s.total_weight, s.low, s.high, s.gravity, s.contraction);
+           })
+      .def("set_state",
+           [](PyEngine& self, std::uint32_t model,
+              const std::tuple<double, double, float, float, double, double>& s) {
+             self.engine().state(model) = {std::get<0>(s), std::get<1>(s), std::get<2>(s),
+                                           std::get<3>(s), std::get<4>(s), std::get<5>(s)};
+           })
+      .def_prop_ro("bytes", [](PyEngine& self) { return self.engine().bytes(); })
+      .def_prop_ro("kernel", [](PyEngine& self) { return self.engine().kernel()->name; });
+
+  module.def("kernels", [] {
+    std::vector<std::string> names;
+    for (const char* name : {"plain", "avx2", "avx512"}) {
+      if (kernel_named(name) != nullptr) names.emplace_back(name);
+    }
+    return names;
+  });
+  module.def("murmur", [](nb::bytes data, std::uint32_t seed) { return murmur({data.c_str(), data.size()}, seed); });
+  module.def("hash_name", [](std::string_view name, std::uint32_t seed) { return hash_name(name, seed); });
+  module.def("read_line", [](std::string_view line) -> nb::object {
+    Groups groups;
+    Example example;
+    if (!parse_line(line, groups, example)) return nb::none();
+    nb::list runs;
+    for (const Run& run : example.runs) {
+      nb::list features;
+      for (std::uint32_t i = run.begin; i < run.end; ++i) {
+        features.append(nb::make_tuple(example.hashes[i], static_cast<double>(example.values[i])));
+      }
+      runs.append(nb::make_tuple(nb::str(groups[run.group].name.data(), groups[run.group].name.size()), features));
+    }
+    nb::object label = example.labelled ? nb::cast(static_cast<double>(example.label)) : nb::none();
+    return nb::make_tuple(runs, label, static_cast<double>(example.weight), static_cast<double>(example.initial),
+                          nb::str(example.tag.data(), example.tag.size()));
+  });
+}

@@ -1,0 +1,323 @@
+#include "engine.hpp"
+
+#include <cstring>
+#include <stdexcept>
+
+#include "parser.hpp"
+
+namespace chacha {
+namespace {
+
+constexpr std::size_t kWork = std::size_t{1} << 22;  // features between two breaths
+
+}  // namespace
+
+void Record::clear() {
+  predictions.clear();
+  labels.clear();
+  served_by.clear();
+  tags.clear();
+}
+
+void Column::append(std::size_t row, Example& example) const {
+  if (numbers != nullptr) {
+    const float value = numbers[row];
+    if (value == value) {
+      if (value != 0.0F) example.add(hash, value);
+      return;
+    }
+  } else if (cell_of[row] >= 0) {
+    const auto cell = static_cast<std::size_t>(cell_of[row]);
+    for (std::uint32_t i = starts[cell]; i < starts[cell + 1]; ++i) example.add(hashes[i], values[i]);
+    return;
+  }
+  for (std::size_t i = 0; i < missing_hashes.size(); ++i) example.add(missing_hashes[i], missing_values[i]);
+}
+
+Engine::Engine(int observed_bits, const Kernel* kernel) : kernel_(kernel), observed_(observed_bits) {}
+
+Bank& Engine::bank_of(int bits) {
+  for (const auto& bank : banks_) {
+    if (bank->bits() == bits) return *bank;
+  }
+  by_lane_.emplace_back();
+  try {
+    banks_.push_back(std::make_unique<Bank>(bits, groups_, kernel_));
+  } catch (...) {
+    by_lane_.pop_back();
+    throw;
+  }
+  return *banks_.back();
+}
+
+std::uint32_t Engine::start(int bits, const Options& options, const std::vector<std::vector<std::string>>& products,
+                            int from) {
+  Model model;
+  for (const auto& names : products) {
+    GroupList groups;
+    for (const std::string& name : names) groups.push_back(groups_.number(name));
+    model.products.push_back(std::move(groups));
+  }
+  std::size_t number = 0;
+  while (number < models_.size() && models_[number].bank != nullptr) ++number;
+  if (number == models_.size()) models_.emplace_back();
+  model.bank = &bank_of(bits);
+  int lane = -1;
+  if (from >= 0) {
+    const Model& source = models_[static_cast<std::size_t>(from)];
+    if (source.bank != model.bank) throw std::invalid_argument("a copy has as many bits as its source");
+    lane = static_cast<int>(source.lane);
+  }
+  model.lane = model.bank->start(options, model.products, lane);
+  model.complexity = observed_.complexity(model.products);
+  models_[number] = std::move(model);
+  for (std::size_t i = 0; i < banks_.size(); ++i) by_lane_[i].resize(256);
+  return static_cast<std::uint32_t>(number);
+}
+
+void Engine::stop(std::uint32_t model) {
+  Bank* bank = models_[model].bank;
+  bank->stop(models_[model].lane);
+  models_[model] = Model();
+  if (bank->live() > 0) return;
+  for (std::size_t i = 0; i < banks_.size(); ++i) {  // the last one: its memory goes too
+    if (banks_[i].get() != bank) continue;
+    banks_.erase(banks_.begin() + static_cast<std::ptrdiff_t>(i));
+    by_lane_.erase(by_lane_.begin() + static_cast<std::ptrdiff_t>(i));
+    observed_expansion_ = 0;
+    break;
+  }
+}
+
+bool Engine::parse_into(std::string_view line) {
+  if (!parse_line(line, groups_, example_)) return false;
+  example_.settle(groups_, empty_);
+  return true;
+}
+
+// The label as the loss takes it; false if it cannot.
+bool Engine::take_label() {
+  if (!example_.labelled) return false;
+  float& y = example_.label;
+  if (loss_.classifies()) {
+    if (y != -1.0F && y != 0.0F && y != 1.0F) return false;
+    y = y > 0 ? 1.0F : -1.0F;
+  }
+  return loss_.kind != LossKind::kPoisson || y >= 0;
+}
+
+void Engine::predict() {
+  for (const auto& bank : banks_) bank->expand(example_, false);
+  for (std::size_t i = 0; i < banks_.size(); ++i) banks_[i]->predict(example_, by_lane_[i].data());
+  for (Model& model : models_) {
+    for (std::size_t i = 0; i < banks_.size(); ++i) {
+      if (model.bank == banks_[i].get()) model.raw = static_cast<double>(by_lane_[i][model.lane]);
+    }
+  }
+}
+
+void Engine::learn() {
+  for (const auto& bank : banks_) bank->expand(example_, true);
+  learn_all();
+}
+
+void Engine::learn_all() noexcept {
+  for (std::size_t i = 0; i < banks_.size(); ++i) {
+    banks_[i]->learn(example_, by_lane_[i].data());
+    for (Model& model : models_) {
+      if (model.bank == banks_[i].get()) model.raw = static_cast<double>(by_lane_[i][model.lane]);
+    }
+  }
+}
+
+void Engine::set_rules(const ServedLoss& loss, const SampleComplexity& evidence) {
+  loss_ = loss;
+  evidence_ = evidence;
+}
+
+void Engine::set_contenders(std::vector<Contender> contenders, std::uint32_t incumbent, std::int64_t challengers,
+                            bool restless) {
+  std::vector<Bound> bounds(contenders.size());
+  contenders_ = std::move(contenders);
+  bounds_ = std::move(bounds);
+  incumbent_ = incumbent;
+  challengers_ = challengers;
+  restless_ = restless;
+  count_features();
+}
+
+void Engine::count_features() noexcept {
+  for (const Contender& contender : contenders_) {
+    Model& model = models_[contender.model];
+    model.complexity = observed_.complexity(model.products);
+  }
+}
+
+void Engine::observe() {
+  observed_.prepare(example_, empty_, groups_);
+  if (observed_.observe(example_, empty_, true)) count_features();
+}
+
+Status Engine::step(const Forecast* forecast) {
+  const bool new_group = observed_.prepare(example_, empty_, groups_);
+  if (waiting_ == Wait::kNextExample || (waiting_ == Wait::kNewGroup && new_group)) {
+    observe();
+    return Status::kBegin;
+  }
+  for (const auto& bank : banks_) bank->expand(example_, true);
+  // From here on nothing throws: an example is learned as a whole, or not at all.
+  const bool fresh = observed_expansion_ != banks_.front()->expansion();
+  observed_expansion_ = banks_.front()->expansion();
+  if (observed_.observe(example_, empty_, fresh)) count_features();
+  learn_all();
+  charge(forecast);
+  return decide() ? Status::kDecide : Status::kFine;
+}
+
+void Engine::charge(const Forecast* forecast) noexcept {
+  const double y = static_cast<double>(example_.label);
+  const double weight = static_cast<double>(example_.weight);
+  served_raw_ = forecast != nullptr ? forecast->served : models_[incumbent_].raw;
+  served_loss_ = loss_.loss(served_raw_, y);
+  served_.add(served_loss_, weight);
+  metrics_[0] += weight * loss_.first_metric(served_raw_, y);
+  metrics_[1] += weight * loss_.second_metric(served_raw_, y);
+  if (baseline_ >= 0) {
+    const double alone = forecast != nullptr ? forecast->alone : models_[static_cast<std::size_t>(baseline_)].raw;
+    alone_.add(loss_.loss(alone, y), weight);
+  }
+  if (!(weight > 0)) return;
+  const double low = observed_.low();
+  const double high = observed_.high();
+  if (forecast != nullptr) {
+    for (const auto& [model, raw] : forecast->raw) models_[model].standing.add(loss_.proxy(raw, y, low, high), weight);
+    return;
+  }
+  for (const Contender& contender : contenders_) {
+    Model& model = models_[contender.model];
+    model.standing.add(loss_.proxy(model.raw, y, low, high), weight);
+  }
+}
+
+// Whether a test fires or a lease ends (lines 11-15 of Algorithm 1, line 6 of Algorithm 2); if
+// nothing does, the one with the best upper bound serves next (line 6).
+bool Engine::decide() noexcept {
+  ++t_;
+  const double range = observed_.low() <= observed_.high() ? loss_.range(observed_.low(), observed_.high()) : 0.0;
+  std::int64_t shared_n = -1;
+  double shared_log = 0.0;
+  for (std::size_t i = 0; i < contenders_.size(); ++i) {
+    const Model& model = models_[contenders_[i].model];
+    if (model.standing.n != shared_n && model.standing.n > 0) {
+      shared_n = model.standing.n;
+      shared_log = evidence_.logarithm(shared_n, challengers_);
+    }
+    bounds_[i] = evidence_.bound(model.standing, model.complexity, shared_log, range);
+  }
+  const Bound& champion = bounds_[0];
+  double best = champion.upper();
+  std::uint32_t serving = contenders_[0].model;
+  bool event = restless_;
+  for (std::size_t i = 1; i < contenders_.size(); ++i) {
+    const Contender& contender = contenders_[i];
+    const std::int64_t n = models_[contender.model].standing.n;
+    event |= n >= contender.lease;
+    if (n < evidence_.burn_in) continue;
+    event |= contender.challenger && (better_than(bounds_[i], champion) || worse_than(bounds_[i], champion));
+    if (bounds_[i].upper() < best) {
+      best = bounds_[i].upper();
+      serving = contender.model;
+    }
+  }
+  if (!event) incumbent_ = serving;
+  return event;
+}
+
+void Record::reserve(std::size_t more) {
+  if (!wanted) return;
+  predictions.reserve(predictions.size() + more);
+  labels.reserve(labels.size() + more);
+  served_by.reserve(served_by.size() + more);
+  if (tags_wanted) tags.reserve(tags.size() + more);
+}
+
+// One example, recorded if that is wanted. Nothing throws once it is learned.
+Status Engine::recorded_step() {
+  if (!record_.wanted) return step();
+  const std::uint32_t serving = incumbent_;
+  std::string tag(record_.tags_wanted ? example_.tag : std::string_view());
+  record_.reserve(1);
+  const Status status = step();
+  if (status == Status::kBegin) return status;
+  record_.served_by.push_back(serving);
+  record_.predictions.push_back(loss_.served(served_raw_));
+  record_.labels.push_back(static_cast<double>(example_.label));
+  if (record_.tags_wanted) record_.tags.push_back(std::move(tag));
+  return status;
+}
+
+// Out of memory: what was learned counts, and the next example is tried again when asked for.
+Progress Engine::stopped(std::size_t at, std::size_t examples) {
+  if (examples == 0) throw;
+  return {Status::kEnough, at, examples};
+}
+
+Progress Engine::advance_text(std::string_view text, std::size_t at, bool last, std::size_t limit) {
+  std::size_t examples = 0;
+  std::size_t work = 0;
+  try {
+  while (examples < limit && at < text.size()) {
+    if (work > kWork) return {Status::kEnough, at, examples};
+    const void* found = std::memchr(text.data() + at, '\n', text.size() - at);
+    if (found == nullptr && !last) break;
+    const std::size_t end = found == nullptr ? text.size() : static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
+    if (!parse_into(text.substr(at, end - at)) || !take_label()) return {Status::kBad, at, examples};
+    const Status status = recorded_step();
+    if (status == Status::kBegin) return {status, at, examples};
+    ++examples;
+    at = found == nullptr ? end : end + 1;
+    if (status == Status::kDecide) return {status, at, examples};
+    work += banks_.front()->features() + example_.hashes.size() + 16;
+  }
+  } catch (...) {
+    return stopped(at, examples);
+  }
+  return {Status::kFine, at, examples};
+}
+
+Progress Engine::advance_columns(const ColumnBlock& block, std::size_t row, std::size_t end, std::size_t limit) {
+  std::size_t examples = 0;
+  std::size_t work = 0;
+  try {
+  for (; examples < limit && row < end; ++row) {
+    if (work > kWork) return {Status::kEnough, row, examples};
+    example_.clear();
+    for (const ColumnBlock::Part& part : block.parts) {
+      example_.open(part.group);
+      for (const Column& column : part.columns) column.append(row, example_);
+      example_.close();
+    }
+    example_.labelled = true;
+    example_.label = block.labels[row];
+    if (block.weights != nullptr) example_.weight = block.weights[row];
+    example_.settle(groups_, empty_);
+    if (!take_label()) return {Status::kBad, row, examples};
+    const Status status = recorded_step();
+    if (status == Status::kBegin) return {status, row, examples};
+    ++examples;
+    if (status == Status::kDecide) return {status, row + 1, examples};
+    work += banks_.front()->features() + example_.hashes.size() + 16;
+  }
+  } catch (...) {
+    return stopped(row, examples);
+  }
+  return {Status::kFine, row, examples};
+}
+
+std::size_t Engine::bytes() const {
+  std::size_t total = sizeof(Engine) + observed_.bytes();
+  for (const auto& bank : banks_) total += sizeof(Bank) + bank->bytes();
+  return total;
+}
+
+}  // namespace chacha

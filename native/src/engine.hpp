@@ -1,0 +1,189 @@
+// The engine: all live models, the statistics and the tests, one example after the other.
+// It stops where something happens; what happens then is decided elsewhere.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bank.hpp"
+#include "evidence.hpp"
+#include "observed.hpp"
+
+namespace chacha {
+
+enum class Status {
+  kFine,    // all that was given has been learned
+  kDecide,  // a test fired or a lease ended after the last example
+  kBegin,   // the next example shows a new group and is waited for; it is not learned yet
+  kBad,     // the next row needs a second look; it is not learned
+  kEnough,  // a good time to come up for air
+};
+
+// What is waited for before an example is learned.
+enum class Wait { kNothing, kNewGroup, kNextExample };
+
+// A model's part in the algorithm.
+struct Contender {
+  std::uint32_t model;
+  bool challenger;     // in S: it can be promoted or eliminated
+  std::int64_t lease;  // examples until its lease ends
+};
+
+// What a ticket holds: raw predictions made earlier.
+struct Forecast {
+  std::vector<std::pair<std::uint32_t, double>> raw;  // of the models that are still the same
+  double served;
+  double alone;
+};
+
+// What was served, example by example.
+struct Record {
+  bool wanted = false;
+  bool tags_wanted = false;
+  std::vector<double> predictions, labels;
+  std::vector<std::uint32_t> served_by;  // the model
+  std::vector<std::string> tags;
+  void clear();
+  void reserve(std::size_t more);
+};
+
+struct Progress {
+  Status status;
+  std::size_t at;        // where to go on: a byte of the text, or a row
+  std::size_t examples;  // learned
+};
+
+// One column of a table: a number for every row, or one of some cells, each with its features.
+struct Column {
+  std::uint32_t hash = 0;
+  const float* numbers = nullptr;          // NaN: missing
+  const std::int32_t* cell_of = nullptr;   // by row; -1: missing
+  std::vector<std::uint32_t> starts;       // of the cells' features, and the end
+  std::vector<std::uint32_t> hashes;
+  std::vector<float> values;
+  std::vector<std::uint32_t> missing_hashes;  // what an empty cell gives
+  std::vector<float> missing_values;
+
+  void append(std::size_t row, Example& example) const;
+};
+
+struct ColumnBlock {
+  struct Part {
+    std::uint32_t group;
+    std::vector<Column> columns;
+  };
+  std::vector<Part> parts;
+  std::size_t rows = 0;
+  const float* labels = nullptr;
+  const float* weights = nullptr;  // null: all 1
+};
+
+class Engine {
+ public:
+  Engine(int observed_bits, const Kernel* kernel);
+
+  // Models. A number stays a model's until it is stopped.
+  std::uint32_t start(int bits, const Options& options, const std::vector<std::vector<std::string>>& products,
+                      int from = -1);
+  void stop(std::uint32_t model);
+  Dump dump(std::uint32_t model) const { return models_[model].bank->dump(models_[model].lane); }
+  void load(std::uint32_t model, const Dump& weights) { models_[model].bank->load(models_[model].lane, weights); }
+  ModelState& state(std::uint32_t model) { return models_[model].bank->state(models_[model].lane); }
+
+  // Predicting and learning without statistics. `raw(model)` holds the predictions then.
+  bool parse(std::string_view line) { return parse_into(line); }
+  // The example that was put into `example()` by hand.
+  void settle() { example_.settle(groups_, empty_); }
+  void predict();
+  void learn();
+  double raw(std::uint32_t model) const { return models_[model].raw; }
+
+  // Statistics. `contenders`: the champion first, then B.
+  void set_rules(const ServedLoss& loss, const SampleComplexity& evidence);
+  // `restless`: something is to be decided after the next example, whatever happens.
+  void set_contenders(std::vector<Contender> contenders, std::uint32_t incumbent, std::int64_t challengers,
+                      bool restless);
+  // Distinct features are counted at so many bits; to be set before the first example.
+  void set_observed_bits(int bits) { observed_ = Observed(bits); }
+  void set_baseline(std::uint32_t model) { baseline_ = static_cast<int>(model); }
+  void wait_for(Wait what) { waiting_ = what; }
+
+  // Makes the label of `example()` what the loss takes; false if it cannot.
+  bool take_label();
+  // One example that stands in `example()`.
+  Status step(const Forecast* forecast = nullptr);
+  // Takes in groups and features without learning.
+  void observe();
+  Progress advance_text(std::string_view text, std::size_t at, bool last, std::size_t limit);
+  Progress advance_columns(const ColumnBlock& block, std::size_t row, std::size_t end, std::size_t limit);
+
+  Example& example() { return example_; }
+  Record& record() { return record_; }
+  Groups& groups() { return groups_; }
+  const Observed& observed() const { return observed_; }
+  const Standing& standing(std::uint32_t model) const { return models_[model].standing; }
+  void set_standing(std::uint32_t model, const Standing& standing) { models_[model].standing = standing; }
+  const Standing& served() const { return served_; }
+  const Standing& alone() const { return alone_; }
+  double first_metric() const { return metrics_[0]; }
+  double second_metric() const { return metrics_[1]; }
+  std::int64_t t() const { return t_; }
+  std::uint32_t incumbent() const { return incumbent_; }
+  double served_raw() const { return served_raw_; }
+  double served_loss() const { return served_loss_; }
+  const ServedLoss& loss() const { return loss_; }
+  std::size_t bytes() const;
+  const Kernel* kernel() const { return kernel_; }
+
+ private:
+  struct Model {
+    Bank* bank = nullptr;
+    std::uint32_t lane = 0;
+    std::vector<GroupList> products;  // groups in the order of the configuration
+    Standing standing;
+    double complexity = 0.0;
+    double raw = 0.0;
+  };
+
+  bool parse_into(std::string_view line);
+  Bank& bank_of(int bits);
+  void learn_all() noexcept;
+  void charge(const Forecast* forecast) noexcept;
+  bool decide() noexcept;
+  void count_features() noexcept;
+  Status recorded_step();
+  static Progress stopped(std::size_t at, std::size_t examples);
+
+  const Kernel* kernel_;
+  Groups groups_;
+  Observed observed_;
+  std::vector<std::unique_ptr<Bank>> banks_;
+  std::vector<Model> models_;
+  std::vector<std::vector<float>> by_lane_;  // predictions, per bank
+
+  ServedLoss loss_;
+  SampleComplexity evidence_;
+  std::vector<Contender> contenders_;
+  std::vector<Bound> bounds_;
+  std::uint32_t incumbent_ = 0;
+  std::int64_t challengers_ = 0;
+  int baseline_ = -1;
+  Wait waiting_ = Wait::kNothing;
+  bool restless_ = false;
+
+  std::int64_t t_ = 0;
+  Standing served_, alone_;
+  double metrics_[2] = {0.0, 0.0};
+  double served_raw_ = 0.0;
+  double served_loss_ = 0.0;
+  std::uint64_t observed_expansion_ = 0;
+
+  Example example_;
+  std::vector<std::uint32_t> empty_;
+  Record record_;
+};
+
+}  // namespace chacha

@@ -1,0 +1,64 @@
+// How Vowpal Wabbit hashes names: MurmurHash3 (32 bit); a whole number stands for itself.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace chacha {
+
+constexpr std::uint32_t kConstant = 11650396;    // VW's index of the constant feature
+constexpr std::uint32_t kFnvPrime = 16777619;    // joins the hashes of a product
+constexpr char kDefaultGroup = ' ';              // VW's name of the group without a name
+
+namespace detail {
+constexpr std::uint32_t rotl(std::uint32_t x, int r) { return (x << r) | (x >> (32 - r)); }
+
+inline std::uint32_t mixed(std::uint32_t k) {
+  k *= 0xcc9e2d51U;
+  return rotl(k, 15) * 0x1b873593U;
+}
+}  // namespace detail
+
+inline std::uint32_t murmur(std::string_view data, std::uint32_t seed) {
+  std::uint32_t h = seed;
+  const char* p = data.data();
+  std::size_t left = data.size();
+  for (; left >= 4; left -= 4, p += 4) {
+    std::uint32_t k;
+    std::memcpy(&k, p, 4);  // little endian, as every machine we run on
+    h = detail::rotl(h ^ detail::mixed(k), 13) * 5 + 0xe6546b64U;
+  }
+  if (left > 0) {
+    std::uint32_t k = 0;
+    for (std::size_t i = left; i-- > 0;) k = (k << 8) | static_cast<unsigned char>(p[i]);
+    h ^= detail::mixed(k);
+  }
+  h ^= static_cast<std::uint32_t>(data.size());
+  h = (h ^ (h >> 16)) * 0x85ebca6bU;
+  h = (h ^ (h >> 13)) * 0xc2b2ae35U;
+  return h ^ (h >> 16);
+}
+
+inline bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
+
+// VW's hash of a name: bytes up to 0x20 around it do not count, digits are a number.
+inline std::uint32_t hash_name(std::string_view name, std::uint32_t seed) {
+  auto blank = [](char c) { return static_cast<unsigned char>(c) <= 0x20; };
+  while (!name.empty() && blank(name.front())) name.remove_prefix(1);
+  while (!name.empty() && blank(name.back())) name.remove_suffix(1);
+  std::uint32_t number = 0;
+  for (char c : name) {
+    if (!is_digit(c)) return murmur(name, seed);
+    number = number * 10 + static_cast<std::uint32_t>(c - '0');
+  }
+  return number + seed;
+}
+
+// The seed of a group's features.
+inline std::uint32_t group_seed(std::string_view name) {
+  return name.size() == 1 && name[0] == kDefaultGroup ? 0 : hash_name(name, 0);
+}
+
+}  // namespace chacha

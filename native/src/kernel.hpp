@@ -1,0 +1,64 @@
+// The three passes over the features of one example, for all models at once.
+//
+// Weights lie interleaved: a place holds, for each of `width` lanes (models), the weight, the
+// adaptive sum, the norm and the rate: [w × width][adaptive × width][norm × width][rate × width].
+// A vector of lanes is worked on at a time; a mask tells which models use a feature.
+// The passes are compiled more than once, for different machines, to the same bits.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace chacha {
+
+constexpr float kXMin = 1.084202e-19F;  // VW: smaller values count as this
+constexpr float kX2Min = kXMin * kXMin;
+
+// What one lane (model) needs in the passes.
+struct LaneRates {
+  float neg_power_t = -0.5F;
+  float neg_norm_power = -0.5F;
+  bool square_root = true;  // power_t is 0.5
+};
+
+// A stretch of features that the same models use.
+struct Segment {
+  std::uint32_t begin;
+  std::uint32_t end;
+  std::uint32_t mask;  // which of the masks
+};
+
+struct Passes {
+  float* table;                // the places
+  std::size_t width;           // lanes, a multiple of 4
+  const std::uint32_t* places; // of the features
+  const float* values;
+  const std::int32_t* masks;   // width each, 0 or -1
+  const LaneRates* rates;
+  bool all_square_root;
+};
+
+struct Kernel {
+  const char* name;
+  // sums[lane] += w · x; with `gravity`, w is first pulled towards 0 by gravity[lane].
+  void (*dot)(const Passes&, Segment, const float* gravity, float* sums);
+  // Adaptive sums, norms and rates of lanes with active != 0; adds to norm_x and per_update.
+  void (*rate)(const Passes&, Segment, const float* gradient2, const std::int32_t* active, float* norm_x,
+               float* per_update);
+  // out[i] = e^x[i].
+  void (*exp)(const float* x, float* out, std::size_t n);
+  // w += update · (x · rate) for lanes with active != 0.
+  void (*train)(const Passes&, Segment, const float* update, const std::int32_t* active);
+};
+
+extern const Kernel kPlainKernel;
+#if defined(__x86_64__)
+extern const Kernel kAvx2Kernel;
+extern const Kernel kAvx512Kernel;
+#endif
+
+// The best kernel this machine can run, or the one of that name; null if it cannot run here.
+const Kernel* best_kernel();
+const Kernel* kernel_named(const char* name);
+
+}  // namespace chacha

@@ -1,0 +1,6 @@
+#define CHACHA_KERNEL avx2
+#include "kernel_impl.hpp"
+
+namespace chacha {
+const Kernel kAvx2Kernel = {"avx2", avx2::dot, avx2::rate, avx2::exp, avx2::train};
+}  // namespace chacha

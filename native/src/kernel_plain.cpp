@@ -1,0 +1,6 @@
+#define CHACHA_KERNEL plain
+#include "kernel_impl.hpp"
+
+namespace chacha {
+const Kernel kPlainKernel = {"plain", plain::dot, plain::rate, plain::exp, plain::train};
+}  // namespace chacha

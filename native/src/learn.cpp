@@ -1,0 +1,204 @@
+// Predicting and learning one expanded example, all models of a bank in three passes.
+#include <algorithm>
+#include <cmath>
+
+#include "bank.hpp"
+#include "weights.hpp"
+
+namespace chacha {
+namespace {
+
+constexpr std::uint32_t kInWide = 0x80000000U;
+
+float within(float raw, float low, float high) {
+  if (std::isnan(raw)) return 0.0F;
+  if (raw > high) return high;
+  return raw < low ? low : raw;
+}
+
+}  // namespace
+
+Passes Bank::passes() const {
+  return {table_.get(), width_, places_.data(), values_.data(), masks_.data(), rates_.data(), all_square_root_};
+}
+
+template <class Visit>
+void Bank::each_narrow(const Part& part, Visit visit) const {
+  const auto lane = static_cast<std::size_t>(part.owner);
+  auto* cells = const_cast<float*>(lanes_[lane].narrow.cells.data());
+  for (std::uint32_t f = part.segment.begin; f < part.segment.end; ++f) {
+    const std::uint32_t place = narrow_places_[f];
+    const std::size_t number = place & ~kInWide;
+    const bool wide = (place & kInWide) != 0;
+    const Weight weight = wide ? Weight{table_.get() + number * 4 * width_ + lane, width_} : Weight{cells + number * 4, 1};
+    visit(weight, narrow_values_[f]);
+  }
+}
+
+void Bank::dot(const Example& example) {
+  std::fill(sums_.begin(), sums_.end(), example.initial);
+  if (any_gravity_) {
+    for (const std::uint32_t lane : live_) gravity_[lane] = static_cast<float>(lanes_[lane].state.gravity);
+  }
+  const float* gravity = any_gravity_ ? gravity_.data() : nullptr;
+  const Passes all = passes();
+  for (const Part& part : parts_) {
+    if (part.owner < 0) {
+      kernel_->dot(all, part.segment, gravity, sums_.data());
+      continue;
+    }
+    float sum = sums_[static_cast<std::size_t>(part.owner)];
+    if (any_gravity_) {
+      const float pull = gravity_[static_cast<std::size_t>(part.owner)];
+      each_narrow(part, [&](const Weight& weight, float x) { sum += weight.pulled(pull) * x; });
+    } else {
+      each_narrow(part, [&](const Weight& weight, float x) { sum += weight.w() * x; });
+    }
+    sums_[static_cast<std::size_t>(part.owner)] = sum;
+  }
+  for (const std::uint32_t lane : live_) sums_[lane] *= static_cast<float>(lanes_[lane].state.contraction);
+}
+
+void Bank::rate(const std::int32_t* active) {
+  const Passes all = passes();
+  for (const Part& part : parts_) {
+    if (part.owner < 0) {
+      kernel_->rate(all, part.segment, gradient2_.data(), active, norm_x_.data(), per_update_.data());
+      continue;
+    }
+    const auto lane = static_cast<std::size_t>(part.owner);
+    if (active[lane] == 0) continue;
+    float norm_x = norm_x_[lane];
+    float per_update = per_update_[lane];
+    const float gradient2 = gradient2_[lane];
+    if (rates_[lane].square_root) {
+      each_narrow(part, [&](const Weight& weight, float x) { weight.rate_root(x, gradient2, norm_x, per_update); });
+    } else {
+      const LaneRates rates = rates_[lane];
+      each_narrow(part, [&](const Weight& weight, float x) {
+        weight.rate_power(x, gradient2, rates, norm_x, per_update);
+      });
+    }
+    norm_x_[lane] = norm_x;
+    per_update_[lane] = per_update;
+  }
+}
+
+void Bank::train(const std::int32_t* active) {
+  const Passes all = passes();
+  for (const Part& part : parts_) {
+    if (part.owner < 0) {
+      kernel_->train(all, part.segment, update_.data(), active);
+      continue;
+    }
+    const auto lane = static_cast<std::size_t>(part.owner);
+    if (active[lane] == 0) continue;
+    const float update = update_[lane];
+    each_narrow(part, [&](const Weight& weight, float x) { weight.train(x, update); });
+  }
+}
+
+void Bank::predict(const Example& example, float* predictions) {
+  dot(example);
+  for (const std::uint32_t lane : live_) {
+    const ModelState& state = lanes_[lane].state;
+    predictions[lane] = within(sums_[lane], state.low, state.high);
+  }
+}
+
+void Bank::learn(const Example& example, float* predictions) noexcept {
+  predict(example, predictions);
+  const float y = example.label;
+  bool any_active = false;
+  bool any_rated = false;
+  for (const std::uint32_t lane : live_) {
+    ModelState& state = lanes_[lane].state;
+    state.low = std::min(state.low, y);
+    state.high = std::max(state.high, y);
+    const Options& options = lanes_[lane].options;
+    const float p = within(sums_[lane], state.low, state.high);
+    clipped_[lane] = p;
+    const bool active = example.weight > 0 && has_loss(options.loss, p, y, options.tau);
+    active_[lane] = active ? -1 : 0;
+    gradient2_[lane] = active ? example.weight * square_gradient(options.loss, p, y, options.tau) : 0.0F;
+    const bool rated = active && gradient2_[lane] != 0;
+    rated_[lane] = rated ? -1 : 0;
+    norm_x_[lane] = per_update_[lane] = 0.0F;
+    any_active |= active;
+    any_rated |= rated;
+  }
+  if (!any_active) return;
+  if (any_rated) rate(rated_.data());
+  update_lanes(example);
+  train(active_.data());
+  for (const std::uint32_t lane : live_) {
+    const ModelState& state = lanes_[lane].state;
+    if (state.contraction < 1e-9 || state.gravity > 1e3) synchronise(lane);
+  }
+}
+
+// How far the weights of each lane move; lanes that do not move are no longer active.
+void Bank::update_lanes(const Example& example) {
+  const float y = example.label;
+  for (const std::uint32_t lane : live_) {
+    if (active_[lane] == 0) continue;
+    ModelState& state = lanes_[lane].state;
+    if (rated_[lane] != 0) {
+      state.sum_norm_x += static_cast<double>(example.weight) * norm_x_[lane];
+      state.total_weight += example.weight;
+      const auto total = static_cast<float>(state.total_weight);
+      const auto norms = static_cast<float>(state.sum_norm_x);
+      lanes_[lane].multiplier = rates_[lane].square_root ? std::sqrt(total / norms)
+                                                         : pow32(norms / total, rates_[lane].neg_norm_power);
+      per_update_[lane] *= lanes_[lane].multiplier;
+    } else {
+      per_update_[lane] = 1.0F;
+    }
+    exponent_[lane] = -2.0F * (lanes_[lane].options.learning_rate * example.weight) * per_update_[lane];
+  }
+  if (any_squared_) kernel_->exp(exponent_.data(), exponent_.data(), width_);
+  for (const std::uint32_t lane : live_) {
+    if (active_[lane] == 0) continue;
+    const Options& options = lanes_[lane].options;
+    ModelState& state = lanes_[lane].state;
+    const float p = clipped_[lane];
+    const float per_update = per_update_[lane];
+    const float scale = options.learning_rate * example.weight;
+    float update;
+    if (options.loss != LossKind::kSquared) {
+      update = update_of(options.loss, p, y, scale, per_update, options.tau);
+    } else if (static_cast<double>(scale * per_update) < 1e-6) {
+      update = 2.0F * (y - p) * scale;
+    } else {
+      update = (y - p) * (1.0F - exponent_[lane]) / per_update;
+    }
+    if ((options.l1 > 0 || options.l2 > 0) && static_cast<double>(std::fabs(update)) > 1e-8) {
+      const double slope = first_derivative(options.loss, p, y, options.tau);
+      const bool steep = std::fabs(slope) > 1e-8;
+      const double eta = steep ? -update / slope : 0.0;
+      if (steep) state.contraction *= 1. - options.l2 * eta;
+      update /= static_cast<float>(state.contraction);
+      state.gravity += eta * options.l1;
+    }
+    if (std::isnan(update) || update == 0) {
+      active_[lane] = 0;
+      continue;
+    }
+    update_[lane] = update * lanes_[lane].multiplier;
+  }
+}
+
+// The implicit l1 and l2 of a model made explicit, before they leave the range of numbers.
+void Bank::synchronise(std::uint32_t lane) {
+  ModelState& state = lanes_[lane].state;
+  const auto gravity = static_cast<float>(state.gravity);
+  const auto contraction = static_cast<float>(state.contraction);
+  auto pull = [&](const Weight& weight) { weight.w() = weight.pulled(gravity) * contraction; };
+  for (std::size_t place = 1; place < used_; ++place) pull({table_.get() + place * 4 * width_ + lane, width_});
+  std::vector<float>& cells = lanes_[lane].narrow.cells;
+  for (std::size_t at = 0; at < cells.size(); at += 4) pull({cells.data() + at, 1});
+  state.gravity = 0.0;
+  state.contraction = 1.0;
+}
+
+}  // namespace chacha

@@ -1,0 +1,258 @@
+#include "parser.hpp"
+
+#include <cmath>
+#include <cstring>
+
+#include "numbers.hpp"
+
+namespace chacha {
+namespace {
+
+constexpr std::size_t kMostFeatures = 0xfffffff0U;
+
+// A finite number, or nothing.
+bool read_finite(std::string_view text, float& value) {
+  if (text.empty()) return false;
+  const Number number = read_number(text);
+  value = number.value;
+  return number.read == Read::kNumber && std::isfinite(value);
+}
+
+// 10^-k as VW has it, by repeated division, for the short numbers that are most common.
+constexpr int kMostShort = 9;  // digits
+struct Tenths {
+  float at[kMostShort + 1];
+  constexpr Tenths() : at{} {
+    float power = 1.0F;
+    for (float& tenth : at) {
+      tenth = power;
+      power /= 10.0F;
+    }
+  }
+};
+constexpr Tenths kTenths;
+constexpr std::uint32_t kExact = 16777000;  // up to here VW adds up digits without rounding
+
+inline bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+// Reads `-12.345`, if VW's sums of its digits are exact, up to a blank or the end; null if it is anything else.
+inline const char* read_short(const char* p, const char* end, float& value) {
+  const bool negative = p < end && *p == '-';
+  p += negative;
+  std::uint32_t digits = 0;
+  unsigned d;
+  const char* begin = p;
+  while (p < end && (d = static_cast<unsigned char>(*p - '0')) < 10) {
+    digits = digits * 10 + d;
+    ++p;
+  }
+  auto count = static_cast<std::size_t>(p - begin);
+  std::size_t decimals = 0;
+  if (p < end && *p == '.') {
+    const char* point = ++p;
+    while (p < end && (d = static_cast<unsigned char>(*p - '0')) < 10) {
+      digits = digits * 10 + d;
+      ++p;
+    }
+    decimals = static_cast<std::size_t>(p - point);
+    count += decimals;
+  }
+  if (count == 0 || count > kMostShort || digits >= kExact || (p < end && !is_blank(*p))) return nullptr;
+  value = static_cast<float>(static_cast<std::int32_t>(digits)) * kTenths.at[decimals];
+  if (negative) value = -value;
+  return p;
+}
+
+// What stands before the first bar.
+bool parse_head(std::string_view head, Example& example) {
+  if (head.empty()) return true;
+  float value;
+  const char* end = head.data() + head.size();
+  if (const char* p = read_short(head.data(), end, value); p != nullptr && p + 1 == end && *p == ' ') {
+    example.labelled = true;  // `label |`, by far the most common
+    example.label = value;
+    return true;
+  }
+  if (head.find('\t') != std::string_view::npos) return false;
+  std::string_view words[5];
+  std::size_t count = 0;
+  for (std::size_t at = 0; at < head.size();) {
+    if (head[at] == ' ') {
+      ++at;
+      continue;
+    }
+    const std::size_t stop = std::min(head.find(' ', at), head.size());
+    if (count == 5) return false;
+    words[count++] = head.substr(at, stop - at);
+    at = stop;
+  }
+  if (count > 0 && (head.back() != ' ' || words[count - 1].front() == '\'')) {
+    example.tag = words[--count];
+    if (example.tag.front() == '\'') example.tag.remove_prefix(1);
+  }
+  if (count > 3) return false;
+  if (count > 0) {
+    example.labelled = true;
+    if (!read_finite(words[0], example.label)) return false;
+  }
+  if (count > 1 && (!read_finite(words[1], example.weight) || example.weight < 0.0F)) return false;
+  return count <= 2 || read_finite(words[2], example.initial);
+}
+
+class BodyParser {
+ public:
+  BodyParser(const char* p, const char* end, Groups& groups, Example& example)
+      : p_(p), end_(end), groups_(groups), example_(example) {}
+
+  bool parse() {
+    while (p_ < end_) {
+      ++p_;  // the bar
+      if (!open_group()) return false;
+      while (p_ < end_ && *p_ != '|') {
+        if (is_blank(*p_)) {
+          ++p_;
+        } else if (!feature()) {
+          return false;
+        }
+      }
+      example_.close();
+    }
+    return example_.hashes.size() < kMostFeatures;
+  }
+
+ private:
+  const char* word_end(const char* p) const {
+    while (p < end_ && !is_blank(*p) && *p != '|') ++p;
+    return p;
+  }
+
+  bool open_group() {
+    scale_ = 1.0F;
+    anonymous_ = 0;
+    if (p_ == end_ || is_blank(*p_) || *p_ == '|') {
+      const char name = kDefaultGroup;
+      start(std::string_view(&name, 1));
+      return true;
+    }
+    const char* stop = p_;
+    while (stop < end_ && !is_blank(*stop) && *stop != '|' && *stop != ':') ++stop;
+    const std::string_view name(p_, static_cast<std::size_t>(stop - p_));
+    if (name.empty()) return false;
+    if (stop < end_ && *stop == ':') {
+      const char* after = word_end(stop + 1);
+      if (!read_finite({stop + 1, static_cast<std::size_t>(after - stop - 1)}, scale_)) return false;
+      stop = after;
+    }
+    start(name);
+    p_ = stop;
+    return true;
+  }
+
+  void start(std::string_view name) {
+    const std::uint32_t number = groups_.number(name);
+    seed_ = groups_[number].seed;
+    example_.open(number);
+  }
+
+  bool feature() {
+    const char* name = p_;
+    std::uint32_t integer = 0;
+    unsigned d;
+    while (p_ < end_ && (d = static_cast<unsigned char>(*p_ - '0')) < 10) {
+      integer = integer * 10 + d;
+      ++p_;
+    }
+    std::uint32_t hash;
+    if (p_ > name && (p_ == end_ || *p_ == ':' || is_blank(*p_) || *p_ == '|')) {
+      hash = integer + seed_;
+    } else {
+      while (p_ < end_ && *p_ != ':' && !is_blank(*p_) && *p_ != '|') ++p_;
+      hash = hash_name({name, static_cast<std::size_t>(p_ - name)}, seed_);
+    }
+    if (p_ == end_ || *p_ != ':') return add(hash, 1.0F);
+    const bool named = p_ > name;
+    float value;
+    if (const char* after = read_short(p_ + 1, end_, value); after != nullptr) {
+      p_ = after;
+      return add(named ? hash : seed_ + anonymous_++, value);
+    }
+    const char* stop = word_end(++p_);
+    const std::string_view text(p_, static_cast<std::size_t>(stop - p_));
+    p_ = stop;
+    if (text.empty()) return false;
+    const Number number = read_number(text);
+    if (number.read == Read::kUnclear) return false;
+    if (number.read == Read::kNumber) return add(named ? hash : seed_ + anonymous_++, number.value);
+    if (p_ < end_ && *p_ == '|') return false;  // VW takes the bar as part of the word
+    example_.add(hash_name(text, hash), 1.0F);
+    return true;
+  }
+
+  bool add(std::uint32_t hash, float value) {
+    value *= scale_;
+    if (!std::isfinite(value)) return false;
+    if (value != 0.0F) example_.add(hash, value);
+    return true;
+  }
+
+  const char* p_;
+  const char* end_;
+  Groups& groups_;
+  Example& example_;
+  std::uint32_t seed_ = 0;
+  std::uint32_t anonymous_ = 0;
+  float scale_ = 1.0F;
+};
+
+// Whether a line holds bytes that need a second look: not ASCII, or a carriage return.
+bool has_odd_bytes(std::string_view line) {
+  unsigned char odd = 0;
+  for (const char c : line) {
+    const auto byte = static_cast<unsigned char>(c);
+    odd |= static_cast<unsigned char>(byte & 0x80U) | static_cast<unsigned char>(byte == '\r');
+  }
+  return odd != 0;
+}
+
+}  // namespace
+
+bool is_utf8(std::string_view text) {
+  const auto* p = reinterpret_cast<const unsigned char*>(text.data());
+  const auto* end = p + text.size();
+  auto tail = [&](int n) {
+    for (; n > 0; --n, ++p) {
+      if (p == end || (*p & 0xc0U) != 0x80U) return false;
+    }
+    return true;
+  };
+  while (p < end) {
+    const unsigned char c = *p++;
+    if (c < 0x80) continue;
+    if (c < 0xc2 || c > 0xf4) return false;
+    if (c < 0xe0) {
+      if (!tail(1)) return false;
+    } else {
+      if (p == end) return false;
+      const unsigned char next = *p;
+      if (c == 0xe0 && next < 0xa0) return false;
+      if (c == 0xed && next > 0x9f) return false;  // surrogates
+      if (c == 0xf0 && next < 0x90) return false;
+      if (c == 0xf4 && next > 0x8f) return false;
+      if (!tail(c < 0xf0 ? 2 : 3)) return false;
+    }
+  }
+  return true;
+}
+
+bool parse_line(std::string_view line, Groups& groups, Example& example) {
+  example.clear();
+  while (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+  if (has_odd_bytes(line) && (line.find('\r') != std::string_view::npos || !is_utf8(line))) return false;
+  const void* bar = line.empty() ? nullptr : std::memchr(line.data(), '|', line.size());
+  if (bar == nullptr) return false;
+  const char* body = static_cast<const char*>(bar);
+  if (!parse_head({line.data(), static_cast<std::size_t>(body - line.data())}, example)) return false;
+  return BodyParser(body, line.data() + line.size(), groups, example).parse();
+}
+
+}  // namespace chacha

@@ -1,0 +1,19 @@
+// VW text to examples: `[label [weight [initial]]] ['tag]|group[:weight] feature[:value] ...`.
+#pragma once
+
+#include <string_view>
+
+#include "example.hpp"
+
+namespace chacha {
+
+// Reads one line, without its end, into `example`. False if anything about the line is unusual
+// enough that the caller should look at it again (and, mostly, refuse it): what is read here is
+// read exactly as Vowpal Wabbit does, what VW would warn about or misread is not read here.
+// `groups` may gain names even then. Never reads beyond the line.
+bool parse_line(std::string_view line, Groups& groups, Example& example);
+
+// Whether bytes are UTF-8 text.
+bool is_utf8(std::string_view text);
+
+}  // namespace chacha

@@ -1,0 +1,361 @@
+"""The algorithm around the native engine: models, statistics and tests in one native pass.
+
+The engine stops when something happens: a test fires, a lease ends, a group appears for the
+first time. Then the core decides, in Python, from the engine's sums. For every chunk of a
+stream, down to single examples, decisions and predictions are the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from chacha._native import ColumnBlock as NativeBlock
+from chacha._native import DictPlan
+from chacha.champion import ChampionChallengers
+from chacha.config import Config
+from chacha.decisions import Decision
+from chacha.driver import Driver, Forecast, PlainDriver
+from chacha.errors import PoolError
+from chacha.evidence import SampleComplexity, Standing
+from chacha.example import Example, Feature
+from chacha.interrupts import Uninterrupted
+from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
+from chacha.pool import LivePool
+from chacha.pools.native import NativeObserved, NativePool, native_line
+from chacha.sources.blocks import ColumnBlock, NumberColumn
+from chacha.summary import Served, Step
+
+__all__ = ["Advance", "FusedDriver", "Status", "make_driver"]
+
+LOSSES = (Squared, Logistic, Quantile, Poisson, Hinge)
+NEVER = (1 << 63) - 1  # a lease that does not end
+
+
+class Status(IntEnum):
+    """Why the engine stopped."""
+
+    FINE = 0
+    """All was learned."""
+    DECIDE = 1
+    """A test fired or a lease ended."""
+    BEGIN = 2
+    """The next example shows a new group, and has not been learned."""
+    BAD = 3
+    """The next row needs a second look, and has not been learned."""
+    ENOUGH = 4
+    """Time to look around."""
+
+
+class Advance(NamedTuple):
+    """How far a block was learned, and what came of it."""
+
+    status: Status
+    at: int
+    examples: int
+    decisions: list[Decision]
+    served: Served | None
+    interrupted: bool
+
+
+def make_driver(core: ChampionChallengers, pool: LivePool, loss: Loss, **settings: Any) -> Driver:
+    """The fused driver where the engine knows all parts, else the plain one.
+
+    >>> from chacha import Config, NativePool, ReferencePool
+    >>> def core():
+    ...     return ChampionChallengers(
+    ...         Config(), budget=2, oracle=lambda c, groups: [], evidence=SampleComplexity()
+    ...     )
+    >>> for pool in (NativePool(), ReferencePool()):
+    ...     type(make_driver(core(), pool, Squared(), bits=18, baseline=False)).__name__
+    'FusedDriver'
+    'PlainDriver'
+    """
+    known = type(loss) in LOSSES and type(core.evidence) is SampleComplexity
+    if type(pool) is NativePool and known:
+        return FusedDriver(core, pool, loss, **settings)
+    return PlainDriver(core, pool, loss, **settings)
+
+
+class FusedDriver(Driver):
+    """Lines 3-17 of Algorithm 1 in the engine, until there is something to decide."""
+
+    def __init__(
+        self,
+        core: ChampionChallengers,
+        pool: NativePool,
+        loss: Loss,
+        *,
+        bits: int,
+        baseline: bool,
+        keep_decisions: int = 1000,
+    ) -> None:
+        super().__init__(core, pool, loss, keep_decisions)
+        self.native = pool
+        self.engine = engine = pool.engine
+        self._observed = NativeObserved(engine)
+        assert isinstance(core.evidence, SampleComplexity)
+        engine.set_observed_bits(bits)
+        engine.set_rules(**_rules(loss, core.evidence))
+        self._baseline: int | None = None
+        if baseline:
+            self._baseline = pool.start_shadow(self.initial)
+            engine.set_baseline(self._baseline)
+        self._recording = False
+        self._config: dict[int, Config] = {}  # of the models' numbers
+        self._config_before: dict[int, Config] = {}  # as they were before the last decision
+        self._push()
+        self._wait()
+
+    @property
+    def core(self) -> ChampionChallengers:
+        """Algorithm 1 and its state, with the engine's sums."""
+        if self._core.t != self.engine.t:
+            self._sync()
+        return self._core
+
+    @property
+    def observed(self) -> NativeObserved:
+        """What the stream has shown so far."""
+        return self._observed
+
+    @property
+    def served(self) -> Standing:
+        """What the served predictions lost."""
+        return Standing(*self.engine.served)
+
+    @property
+    def alone(self) -> Standing:
+        """What the initial configuration by itself lost."""
+        return Standing(*self.engine.alone)
+
+    @property
+    def metrics(self) -> Mapping[str, float]:
+        """The sums of what else is reported."""
+        names = self.loss.metrics(0.0, 0.0)
+        return dict(zip(names, self.engine.metrics, strict=True)) if self.engine.t else {}
+
+    def begin(self, example: Example) -> None:
+        """Lines 2 and 5 before anything was learned; the decisions are part of the next step."""
+        if not self._begun:
+            if not self.engine.observe(native_line(example)):
+                raise _unread(example)
+            self._begin()
+            self._wait()
+        self._raise_failures()
+
+    def predict(self, example: Example) -> Forecast:
+        """Line 6: every live model predicts, the incumbent serves. A pure read."""
+        models = self.native.models
+        numbers = list(models.values())
+        if self._baseline is not None:
+            numbers.append(self._baseline)
+        raw = self.engine.raw(native_line(example), numbers, False)
+        if raw is None:
+            raise _unread(example)
+        alone = None if self._baseline is None else raw.pop()
+        found = dict(zip(models, raw, strict=True))
+        return Forecast(found, dict(self._births), self._config[self.engine.incumbent], alone)
+
+    def learn(self, example: Example, forecast: Forecast | None = None) -> Step:
+        """Lines 7-17, then 5."""
+        line = native_line(example)
+        serving = self.engine.incumbent
+        if forecast is None:
+            run = lambda: self.engine.learn_line(line, None, None)  # noqa: E731
+        else:
+            told = self._told(forecast)
+            run = lambda: self.engine.tell(line, *told)  # noqa: E731
+        decisions = self._step(run)
+        if decisions is None:
+            raise _unread(example)
+        self._raise_failures()
+        served_by = self._served_by(serving, decisions) if forecast is None else forecast.served_by
+        served = self.loss.served(self.engine.served_raw)
+        return Step(example, served, served_by, self.engine.served_loss, decisions)
+
+    def serve_line(self, line: str) -> float | None:
+        """The served prediction for a line of VW text; None if it needs a second look."""
+        return self.engine.serve_line(line)
+
+    def learn_line(self, line: str, y: float | None, weight: float | None) -> list[Decision] | None:
+        """Learn a line of VW text; None if it needs a second look: then nothing has changed."""
+        decisions = self._step(lambda: self.engine.learn_line(line, y, weight))
+        self._raise_failures()
+        return decisions
+
+    def serve_dict(self, plan: DictPlan, x: Any) -> float | None:
+        """As :meth:`serve_line`, for a dict of a known form."""
+        return self.engine.serve_dict(plan, x)
+
+    def learn_dict(
+        self, plan: DictPlan, x: Any, y: float | None, weight: float | None
+    ) -> list[Decision] | None:
+        """As :meth:`learn_line`, for a dict of a known form."""
+        decisions = self._step(lambda: self.engine.learn_dict(plan, x, y, weight))
+        self._raise_failures()
+        return decisions
+
+    def advance_text(self, data: bytes, at: int, limit: int) -> Advance:
+        """Learn lines of VW text from byte `at` on, until something happens."""
+        return self._advance(lambda a, n: self.engine.advance_text(data, a, True, n), at, limit)
+
+    def advance_columns(self, block: NativeBlock, row: int, end: int, limit: int) -> Advance:
+        """Learn the rows from `row` to `end` of a table, until something happens."""
+        return self._advance(lambda r, n: self.engine.advance_columns(block, r, end, n), row, limit)
+
+    def raise_failures(self) -> None:
+        """Raise what failed in the last stretch: the oracle, or the start of a challenger."""
+        self._raise_failures()
+
+    def _told(self, forecast: Forecast) -> tuple[list[tuple[int, float]], float, float]:
+        """What a ticket holds, of the models that are still the same."""
+        models = self.native.models
+        same = [c for c in forecast.raw if forecast.births[c] == self._births.get(c)]
+        raw = [(models[c], forecast.raw[c]) for c in same]
+        return raw, forecast.served, 0.0 if forecast.alone is None else forecast.alone
+
+    def _served_by(self, model: int, decisions: Sequence[Decision]) -> Config:
+        """The configuration that the number of a model meant before the decisions."""
+        return self._config_before[model] if decisions else self._config[model]
+
+    def _step(self, run: Callable[[], int]) -> list[Decision] | None:
+        """One example; what was decided, or None if it needs a second look."""
+        status = run()
+        if status == Status.FINE and not self._early:
+            return []
+        if status < 0:
+            return None
+        if status == Status.BEGIN:
+            self._begin()
+            self.engine.wait_for(0)
+            try:
+                status = run()
+            finally:
+                self._wait()
+        decisions = self._take_early()
+        self._config_before = self._config
+        return decisions + self._decide() if status == Status.DECIDE else decisions
+
+    def _advance(
+        self, run: Callable[[int, int], tuple[int, int, int]], at: int, limit: int
+    ) -> Advance:
+        with Uninterrupted(quiet=True) as guard:
+            status, at, examples = run(at, limit)
+            if status == Status.BEGIN:
+                self._begin()
+                self.engine.wait_for(0)
+                try:
+                    status, at, more = run(at, 1)
+                finally:
+                    self._wait()
+                examples += more
+            decisions = self._take_early()
+            served = self._take_served()
+            if status == Status.DECIDE:
+                decisions += self._decide()
+        return Advance(Status(status), at, examples, decisions, served, guard.interrupted)
+
+    def record(self, wanted: bool) -> None:
+        """Whether to keep what is served, for :attr:`Advance.served`."""
+        self.engine.record(wanted, wanted)
+        self._recording = wanted
+
+    def _take_served(self) -> Served | None:
+        if not self._recording:
+            return None
+        predictions, labels, models, tags = self.engine.take_record()
+        configs = [self._config[model] for model in models.tolist()]
+        return Served(predictions.tolist(), labels.tolist(), configs, tags)
+
+    def _begin(self) -> None:
+        with Uninterrupted():
+            self._sync()
+            self._start_challenging()
+            self._push()
+
+    def _decide(self) -> list[Decision]:
+        """Lines 10-17 and 5, from the engine's sums."""
+        with Uninterrupted():
+            self._sync()
+            decisions = self._do(self._core.decide(self.seen))
+            self._push()
+        return decisions
+
+    def _wait(self) -> None:
+        """What the engine waits for: a new group, if the oracle had nothing to propose yet."""
+        self.engine.wait_for(0 if self._begun else 2 if self._groups is None else 1)
+
+    def _sync(self) -> None:
+        """The engine's sums as the core's."""
+        core = self._core
+        core.t = self.engine.t
+        core.incumbent = self._config[self.engine.incumbent]
+        for c in (core.champion, *core.B):
+            standing = core.standing[c]
+            standing.n, standing.total, standing.weight = self.engine.standing(
+                self.native.models[c]
+            )
+
+    def _push(self) -> None:
+        """What was decided, to the engine."""
+        core, models = self._core, self.native.models
+        contenders = [(models[core.champion], False, NEVER)]
+        for c in core.B:
+            contenders.append((models[c], c in core.S, core.scheduler.lease[c]))
+        restless, self._withdrawn = self._withdrawn, False
+        self.engine.set_contenders(contenders, models[core.incumbent], len(core.S), restless)
+        self._config = {number: c for c, number in models.items()}
+
+
+def _unread(example: Example) -> PoolError:
+    return PoolError(f"{example.place or 'an example'}: {example.line!r:.80} cannot be read")
+
+
+def _rules(loss: Loss, evidence: SampleComplexity) -> dict[str, Any]:
+    """The constants of the losses and bounds, as the engine takes them."""
+    return {
+        "loss": type(loss).__name__.lower(),
+        "tau": getattr(loss, "tau", 0.5),
+        "floor": getattr(loss, "floor", 1e-4),
+        "scale": evidence.scale,
+        "delta": evidence.delta,
+        "log_in_root": evidence.log_in_root,
+        "p": evidence.p,
+        "comp": evidence.comp,
+        "natural": evidence.log_base == math.e,
+        "log_of_base": math.log(evidence.log_base),
+        "count_challengers": evidence.count_challengers,
+        "burn_in": evidence.burn_in,
+    }
+
+
+def native_block(block: ColumnBlock) -> NativeBlock:
+    """Columns as the engine takes them.
+
+    >>> labels = np.zeros(2, np.float32)
+    >>> columns = {"x": [NumberColumn("x", np.ones(2, np.float32))]}
+    >>> native_block(ColumnBlock(columns, labels, place=str)).rows
+    2
+    """
+    made = NativeBlock(list(block.groups), block.labels, block.weights)
+    for part, columns in enumerate(block.groups.values()):
+        for column in columns:
+            missing = _arrays(column.missing)
+            if isinstance(column, NumberColumn):
+                made.add_numbers(part, column.name, column.values, *missing)
+                continue
+            sizes = [len(cell) for cell in column.cells]
+            starts = np.cumsum([0, *sizes], dtype=np.uint32)
+            features = [feature for cell in column.cells for feature in cell]
+            made.add_cells(part, column.cell_of, starts, *_arrays(features), *missing)
+    return made
+
+
+def _arrays(features: Sequence[Feature]) -> tuple[Any, Any]:
+    hashes = np.array([feature.hashed for feature in features], np.uint32)
+    return hashes, np.array([feature.value for feature in features], np.float32)

@@ -1,0 +1,51 @@
+"""Ctrl-C waits until a state is whole."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from types import FrameType, TracebackType
+from typing import Any
+
+__all__ = ["Uninterrupted"]
+
+
+class Uninterrupted:
+    """What runs inside is not cut in two by Ctrl-C, which is raised at the end instead.
+
+    With `quiet` nothing is raised, and :attr:`interrupted` tells. Other threads than the main
+    one are never interrupted, so nothing is done there.
+
+    >>> with Uninterrupted(quiet=True) as guard:
+    ...     signal.raise_signal(signal.SIGINT)
+    >>> guard.interrupted
+    True
+    """
+
+    def __init__(self, quiet: bool = False) -> None:
+        self.interrupted = False
+        self._quiet = quiet
+        self._before: Any = None
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self.interrupted = True
+
+    def __enter__(self) -> Uninterrupted:
+        if threading.current_thread() is threading.main_thread():
+            before = signal.getsignal(signal.SIGINT)
+            if callable(before):  # else it is ignored, or not Python's
+                self._before = before
+                signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._before is None:
+            return
+        signal.signal(signal.SIGINT, self._before)
+        if self.interrupted and not self._quiet:
+            self._before(signal.SIGINT, None)

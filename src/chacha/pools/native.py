@@ -1,0 +1,214 @@
+"""The native pool: Vowpal Wabbit's default learner for all live models in one pass, in C++.
+
+Every prediction equals VW's to the last bit. The engine also keeps the statistics of the
+algorithm, so that a whole stream is passed over natively (:mod:`chacha.fused`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from chacha._native import Engine
+from chacha.config import Config, Value, show
+from chacha.errors import PoolError
+from chacha.example import Example
+from chacha.observed import count_features
+from chacha.pool import refuse_idle, refuse_live, refuse_unlabelled
+
+__all__ = ["NativeObserved", "NativePool", "native_line"]
+
+DEFAULTS: dict[str, Value] = {
+    "bit_precision": 18,
+    "initial_t": 0.0,
+    "l1": 0.0,
+    "l2": 0.0,
+    "learning_rate": 0.5,
+    "loss_function": "squared",
+    "noconstant": False,
+    "power_t": 0.5,
+    "quantile_tau": 0.5,
+}
+LOSSES = ("squared", "logistic", "quantile", "poisson", "hinge")
+MOST_BITS = 31
+NEGATIVE_IS_WRONG = ("initial_t", "l1", "l2", "learning_rate", "power_t")
+
+
+def native_line(example: Example) -> str:
+    """The example as the native parser takes it: without a tab before the first bar."""
+    if "\t" not in example.head:
+        return example.line
+    if example.label is None:
+        return example.body
+    return example.with_label(example.label).line
+
+
+def _check(config: Config) -> None:
+    """Refuse what the engine does not know."""
+    for key, value in config.values.items():
+        if key not in DEFAULTS:
+            known = ", ".join(DEFAULTS)
+            told = f"the native learner has no option {key!r}; it knows: {known}"
+            raise PoolError(f"{told} (the VW pool has all of VW's: --pool vw, open_pool('vw'))")
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if key == "bit_precision":
+            if type(value) is not int or not 1 <= value <= MOST_BITS:
+                raise PoolError(
+                    f"bit_precision is a whole number from 1 to {MOST_BITS}, got {value!r}"
+                )
+        elif key == "loss_function":
+            if value not in LOSSES:
+                raise PoolError(f"loss_function is one of {', '.join(LOSSES)}, got {value!r}")
+        elif key == "noconstant":
+            if not isinstance(value, bool):
+                raise PoolError(f"noconstant is a switch (true or false), got {value!r}")
+        elif not number or (key in NEGATIVE_IS_WRONG and float(value) < 0):
+            raise PoolError(f"{key} is a number of at least 0, got {value!r}")
+
+
+class NativePool:
+    """Live models in the native engine: the default pool.
+
+    `kernel` names one of the code paths this machine can run (`plain`, `avx2`, `avx512`); the
+    best by default. All give the same bits.
+
+    >>> from chacha.example import parse_line
+    >>> pool = NativePool()
+    >>> pool.start(Config(["ab"], {"learning_rate": 0.25}))
+    >>> for _ in range(3):
+    ...     predictions = pool.learn(parse_line("1 |a x |b y"))
+    >>> {str(c): round(p, 3) for c, p in predictions.items()}
+    {'interactions ab; learning_rate 0.25': 0.604}
+    """
+
+    def __init__(self, kernel: str = "") -> None:
+        try:
+            self.engine = Engine(18, kernel)
+        except ValueError as error:
+            raise PoolError(str(error)) from error
+        self._asked = kernel
+        self._models: dict[Config, int] = {}
+
+    @property
+    def kernel(self) -> str:
+        """The code path that runs here."""
+        return self.engine.kernel
+
+    @property
+    def bytes(self) -> int:
+        """How much memory the models and their statistics take."""
+        return self.engine.bytes
+
+    @property
+    def live(self) -> Collection[Config]:
+        """The configurations that have a model now."""
+        return self._models.keys()
+
+    @property
+    def models(self) -> Mapping[Config, int]:
+        """The engine's number of every live model."""
+        return self._models
+
+    def fresh(self) -> NativePool:
+        """An empty pool with the same settings."""
+        return NativePool(self._asked)
+
+    def default(self, key: str) -> Value | None:
+        """VW's default of an option; None if the native learner has no such option."""
+        return DEFAULTS.get(key)
+
+    def start(self, config: Config) -> None:
+        """Give `config` an empty model."""
+        self._start(config, -1)
+
+    def copy(self, source: Config, config: Config) -> None:
+        """Give `config` a model with the weights and the state of `source`'s.
+
+        >>> from chacha.example import parse_line
+        >>> pool = NativePool()
+        >>> pool.start(Config())
+        >>> _ = pool.learn(parse_line("1 |a x |b y"))
+        >>> pool.copy(Config(), Config(["ab"]))
+        >>> len(set(pool.predict(parse_line("|a x |b y")).values()))
+        1
+        """
+        refuse_idle(source, self._models)
+        self._start(config, self._models[source])
+
+    def _start(self, config: Config, source: int) -> None:
+        refuse_live(config, self._models)
+        self._models[config] = self.start_shadow(config, source)
+
+    def start_shadow(self, config: Config, source: int = -1) -> int:
+        """A model beside the live ones, known by its number alone; needs no other name."""
+        _check(config)
+        values = {**DEFAULTS, **config.values}
+        bits = int(values.pop("bit_precision"))
+        settings = [(key, show(value)) for key, value in values.items()]
+        products = [list(names) for names in config.interactions]
+        try:
+            return self.engine.start(bits, settings, products, source)
+        except ValueError as error:
+            raise PoolError(f"{config}: {error}") from error
+
+    def stop(self, config: Config) -> None:
+        """Drop the model of `config` and all it holds."""
+        refuse_idle(config, self._models)
+        self.engine.stop(self._models.pop(config))
+
+    def predict(self, example: Example) -> Mapping[Config, float]:
+        """What every live model predicts. A pure read."""
+        return self._visit(example, learn=False)
+
+    def learn(self, example: Example) -> Mapping[Config, float]:
+        """Every live model predicts, then learns."""
+        refuse_unlabelled(example)
+        return self._visit(example, learn=True)
+
+    def _visit(self, example: Example, learn: bool) -> Mapping[Config, float]:
+        try:
+            found = self.engine.raw(native_line(example), list(self._models.values()), learn)
+        except ValueError as error:
+            raise PoolError(f"{example.place or 'an example'}: {error}") from error
+        if found is None:
+            raise PoolError(f"{example.place or 'an example'}: {example.line!r:.80} cannot be read")
+        return dict(zip(self._models, found, strict=True))
+
+
+class NativeObserved:
+    """What the stream has shown, as the engine counts it.
+
+    >>> NativeObserved(NativePool().engine).groups
+    []
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    @property
+    def low(self) -> float:
+        """The smallest label; infinite before the first."""
+        return self._engine.low
+
+    @property
+    def high(self) -> float:
+        """The largest label."""
+        return self._engine.high
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """Distinct features by group."""
+        return self._engine.sizes
+
+    @property
+    def groups(self) -> Sequence[str]:
+        """The names of the groups, sorted; also of those that had no feature yet."""
+        return sorted(self._engine.sizes)
+
+    @property
+    def raw_features(self) -> int:
+        """Distinct features over all groups."""
+        return self._engine.raw_features
+
+    def complexity(self, config: Config) -> float:
+        """d_c."""
+        return count_features(config, self._engine.sizes, self._engine.raw_features)

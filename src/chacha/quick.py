@@ -1,0 +1,92 @@
+"""Single examples straight to the engine: the quick way of `predict_one` and `learn_one`.
+
+A line of VW text is parsed natively. A dict of a form that was seen before is read by a plan:
+which key stands where in which group. Whatever needs a second look goes the long way, over
+:class:`~chacha.example.Example`; both ways give the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from chacha._native import DictPlan
+from chacha.decisions import Decision
+from chacha.driver import Driver
+from chacha.fused import FusedDriver
+from chacha.sources import DictReader, TableSpec
+from chacha.sources.dicts import is_grouped
+from chacha.vwtext import escape
+
+__all__ = ["Quick"]
+
+MOST_PLANS = 8
+
+
+class Quick:
+    """The quick way, where driver and input allow it; None tells to go the long way."""
+
+    def __init__(self, driver: Driver, reader: DictReader) -> None:
+        self._driver = driver if isinstance(driver, FusedDriver) else None
+        self._reader = reader
+        self._plans: list[DictPlan] = []
+
+    def serve(self, x: Any) -> float | None:
+        """The served prediction."""
+        driver = self._driver
+        if driver is None:
+            return None
+        if type(x) is str:
+            return driver.serve_line(x)
+        if type(x) is dict and not self._reader.kinds:
+            for plan in self._plans:
+                if (served := driver.serve_dict(plan, x)) is not None:
+                    return served
+        return None
+
+    def learn(self, x: Any, y: Any, weight: Any) -> list[Decision] | None:
+        """What was decided after `x` was learned."""
+        driver = self._driver
+        if driver is None:
+            return None
+        if type(y) is int:
+            y = float(y)
+        if type(x) is str:
+            return driver.learn_line(x, y, weight)
+        if type(x) is dict and not self._reader.kinds:
+            for plan in self._plans:
+                if (decisions := driver.learn_dict(plan, x, y, weight)) is not None:
+                    return decisions
+        return None
+
+    def remember(self, x: Any) -> None:
+        """`x` went the long way and was good; one of its form need not again."""
+        reader = self._reader
+        if self._driver is None or type(x) is not dict or reader.kinds:
+            return
+        if reader.spec == TableSpec() and (plan := _plan(x, reader)) is not None:
+            self._plans = [plan, *self._plans][:MOST_PLANS]
+
+
+def _plan(x: Mapping[Any, Any], reader: DictReader) -> DictPlan | None:
+    """How to read dicts with the keys of `x`; None if it takes more than a plan can hold."""
+    grouped = is_grouped(x)
+    if not grouped and reader.grouping is None:
+        return None
+    if not all(type(key) is str for key in x):
+        return None
+    entries: list[tuple[Any, Any, str, str]] = []
+    for leaf in reader.leaves(x):
+        outer = leaf.path.removesuffix(f".{leaf.name}") if leaf.name != leaf.path else None
+        if outer is not None and not (type(x.get(outer)) is dict and leaf.name in x[outer]):
+            return None
+        if outer is None and leaf.name not in x:
+            return None
+        key, inner = (leaf.name, None) if outer is None else (outer, leaf.name)
+        entries.append((key, inner, leaf.group, escape(leaf.name)))
+    inner_sizes = [(key, len(value)) for key, value in x.items() if isinstance(value, Mapping)]
+    if any(not value for value in x.values() if isinstance(value, Mapping)):
+        return None
+    if len(entries) != len(x) - len(inner_sizes) + sum(size for _, size in inner_sizes):
+        return None
+    return DictPlan(entries, len(x), inner_sizes)

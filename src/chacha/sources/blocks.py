@@ -1,0 +1,92 @@
+"""Blocks: many rows at once, as bytes of VW text or as columns, for a pool that takes them so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chacha.example import Example, Feature
+from chacha.sources.base import Bad, Source
+
+__all__ = [
+    "Block",
+    "BlockSource",
+    "CellColumn",
+    "ColumnBlock",
+    "NumberColumn",
+    "TextBlock",
+    "blocks_of",
+]
+
+
+class TextBlock(NamedTuple):
+    """Whole lines of VW text, and how many came before them."""
+
+    data: bytes
+    name: str
+    lines_before: int
+
+    def place(self, line: int) -> str:
+        """Where the line of that number stands, counted from 0 in this block."""
+        return f"{self.name}:{self.lines_before + line + 1}"
+
+
+@dataclass(frozen=True)
+class NumberColumn:
+    """A number for every row, NaN where the cell is empty."""
+
+    name: str
+    values: NDArray[np.float32]
+    missing: Sequence[Feature] = ()  # the features of an empty cell
+
+
+@dataclass(frozen=True)
+class CellColumn:
+    """One of some cells for every row, each with its features; -1 where the cell is empty."""
+
+    cells: Sequence[Sequence[Feature]]
+    cell_of: NDArray[np.int32]
+    missing: Sequence[Feature] = ()
+
+
+@dataclass
+class ColumnBlock:
+    """Rows of a table as columns by group."""
+
+    groups: Mapping[str, Sequence[NumberColumn | CellColumn]]
+    labels: NDArray[np.float32]
+    place: Callable[[int], str]  # of a row
+    weights: NDArray[np.float32] | None = None
+    tags: Sequence[str] | None = None
+    bad: Mapping[int, Bad] = field(default_factory=dict)  # rows that cannot be used
+    target: str = ""
+    taken: Callable[[int], None] = lambda row: None  # so many rows have been taken
+
+    def label_place(self, row: int) -> str:
+        """Where the label of a row stands."""
+        return f"{self.place(row)}, column {self.target!r}"
+
+
+Block = TextBlock | ColumnBlock
+
+
+@runtime_checkable
+class BlockSource(Source, Protocol):
+    """A source that can give its rows in blocks too."""
+
+    def blocks(self) -> Iterator[Block | Example | Bad]:
+        """From the first row on; rows that fit no block come by themselves."""
+
+
+def blocks_of(source: Source) -> Iterator[Block | Example | Bad]:
+    """The rows of a source, in blocks where it has them.
+
+    >>> from chacha.sources.rows import Rows
+    >>> [item.label for item in blocks_of(Rows(["1 |a x"]))]
+    [1.0]
+    """
+    yield from source.blocks() if isinstance(source, BlockSource) else source

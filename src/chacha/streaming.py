@@ -1,0 +1,170 @@
+"""Passing over a source: example by example, or in stretches up to the next decision."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import TypeVar
+
+from chacha.driver import Driver
+from chacha.errors import BadExample, ConfigError, SourceError
+from chacha.example import Example
+from chacha.fused import Advance, FusedDriver, Status, native_block
+from chacha.settings import whole
+from chacha.sources import Bad, OnBad, Skipped, Source, check_ends, good_examples
+from chacha.sources.base import good_example
+from chacha.sources.blocks import ColumnBlock, TextBlock, blocks_of
+from chacha.sources.vw import vw_row
+from chacha.summary import Served, Step, Stretch
+
+__all__ = ["Passing"]
+
+FAR = 1 << 62
+T = TypeVar("T")
+
+
+class Passing:
+    """One pass over a source: what is bad is counted or an error, the rest is learned.
+
+    `prepare` makes of an example what the learner takes, or refuses it. `limit` counts the
+    examples of this pass. A stretch never goes beyond the count of examples that `until` gives.
+    """
+
+    def __init__(
+        self,
+        driver: Driver,
+        source: Source,
+        skipped: Skipped,
+        prepare: Callable[[Example], Example],
+        on_bad: OnBad | None = None,
+        limit: int | None = None,
+        until: Callable[[], int] = lambda: FAR,
+    ) -> None:
+        check_ends(source, limit)
+        if on_bad is None:
+            on_bad = OnBad.SKIP if source.endless else OnBad.ERROR
+        if not isinstance(on_bad, OnBad):
+            raise ConfigError(f"on_bad must be OnBad.ERROR or OnBad.SKIP, got {on_bad!r}")
+        self.driver, self.source = driver, source
+        self.on_bad, self.skipped, self.prepare = on_bad, skipped, prepare
+        self.until = until
+        self._left = FAR if limit is None else whole("limit", limit, 0)
+
+    def steps(self) -> Iterator[Step]:
+        """One step for every example."""
+        yield from self._with_end(self._steps())
+
+    def stretches(self, record: bool = False) -> Iterator[Stretch]:
+        """Many examples at a time where pool and source can; with `record`, what was served."""
+        if isinstance(self.driver, FusedDriver):
+            yield from self._with_end(self._blocks(self.driver, record))
+        else:
+            yield from self._with_end(_stretch(step, record) for step in self._steps())
+
+    def _with_end(self, items: Iterator[T]) -> Iterator[T]:
+        """The items; an error if there was nothing to learn from."""
+        before, wanted, learned = Counter(self.skipped), self._left, False
+        for item in items:
+            learned = True
+            yield item
+        if not learned and wanted > 0:
+            skipped = (Counter(self.skipped) - before).items()
+            reasons = ", ".join(f"{count} {reason}" for reason, count in skipped)
+            rest = f"skipped: {reasons}" if reasons else "there is nothing to learn from"
+            raise SourceError(f"{self.source.name}: no examples in it; {rest}")
+
+    def _steps(self) -> Iterator[Step]:
+        usable = good_examples(self.source, self.on_bad, self.skipped, self.prepare)
+        for example in islice(usable, None if self._left == FAR else self._left):
+            yield self.driver.learn(example)
+
+    def _blocks(self, driver: FusedDriver, record: bool) -> Iterator[Stretch]:
+        driver.record(record)
+        if self._left <= 0:
+            return
+        for item in blocks_of(self.source):
+            if isinstance(item, TextBlock):
+                yield from self._text(driver, item, record)
+            elif isinstance(item, ColumnBlock):
+                yield from self._columns(driver, item, record)
+            else:
+                yield from self._row(item, record)
+            if self._left <= 0:
+                return
+
+    def _room(self, driver: FusedDriver) -> int:
+        """How many examples may be learned at once."""
+        return max(1, min(self._left, self.until() - driver.engine.t))
+
+    def _took(self, driver: FusedDriver, advance: Advance) -> Iterator[Stretch]:
+        """Tell what was learned; then raise what has waited for that."""
+        self._left -= advance.examples
+        if advance.examples or advance.decisions:
+            yield Stretch(advance.examples, advance.decisions, advance.served)
+        driver.raise_failures()
+        if advance.interrupted:
+            raise KeyboardInterrupt
+
+    def _row(self, row: Example | Bad, record: bool) -> Iterator[Stretch]:
+        """A row that comes by itself."""
+        example = good_example(row, self.source.name, self.on_bad, self.skipped, self.prepare)
+        if example is not None:
+            self._left -= 1
+            yield _stretch(self.driver.learn(example), record)
+
+    def _text(self, driver: FusedDriver, block: TextBlock, record: bool) -> Iterator[Stretch]:
+        at, line = 0, 0
+        while at < len(block.data) and self._left > 0:
+            advance = driver.advance_text(block.data, at, self._room(driver))
+            at, line = advance.at, line + advance.examples
+            yield from self._took(driver, advance)
+            if advance.status is Status.BAD and self._left > 0:
+                end = block.data.find(b"\n", at)
+                end = len(block.data) if end < 0 else end
+                yield from self._row(vw_row(block.data[at:end], block.place(line)), record)
+                at, line = end + 1, line + 1
+
+    def _columns(self, driver: FusedDriver, block: ColumnBlock, record: bool) -> Iterator[Stretch]:
+        native = native_block(block)
+        row, rows = 0, len(block.labels)
+        stops = iter([*sorted(block.bad), rows])
+        stop = next(stops)
+        while row < rows and self._left > 0:
+            if row == stop:
+                block.taken(row + 1)
+                yield from self._row(block.bad[row], record)
+                row, stop = row + 1, next(stops)
+                continue
+            before = row
+            block.taken(row + 1)
+            advance = driver.advance_columns(native, row, stop, self._room(driver))
+            row = advance.at
+            block.taken(row)
+            if advance.served is not None and block.tags is not None:
+                advance = advance._replace(
+                    served=advance.served._replace(tags=block.tags[before:row])
+                )
+            yield from self._took(driver, advance)
+            if advance.status is Status.BAD and self._left > 0:
+                block.taken(row + 1)
+                yield from self._row(_bad_label(block, row, self.prepare), record)
+                row += 1
+
+
+def _bad_label(block: ColumnBlock, row: int, prepare: Callable[[Example], Example]) -> Bad:
+    """Why the label of a row was refused."""
+    label = float(block.labels[row])
+    try:
+        prepare(Example({}, "|", label, head=f"{label} "))
+    except BadExample as error:
+        return Bad(block.label_place(row), error.reason, str(error))
+    return Bad(block.label_place(row), "label refused", f"the label {label} was refused")
+
+
+def _stretch(step: Step, record: bool) -> Stretch:
+    served = None
+    if record:
+        label = step.example.label or 0.0
+        served = Served([step.prediction], [label], [step.served_by], [step.example.tag])
+    return Stretch(1, step.decisions, served)
