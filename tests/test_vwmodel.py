@@ -438,7 +438,10 @@ def test_many_weights_take_no_time(tmp_path: Path) -> None:
     index = rng.permutation(1 << 18)[:200_000].astype(np.uint32)
     columns = rng.random((3, len(index)), np.float32)
     model = VWModel(Config(), VWState(), index, *columns)
-    started = time.perf_counter()
-    write_vw_model(path, model)
-    assert read_vw_model(path) == model
-    assert time.perf_counter() - started < 1
+    took = []
+    for _ in range(3):  # the machine may be busy with something else
+        started = time.perf_counter()
+        write_vw_model(path, model)
+        assert read_vw_model(path) == model
+        took.append(time.perf_counter() - started)
+    assert min(took) < 1
