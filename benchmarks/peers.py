@@ -1,0 +1,194 @@
+"""The peers, measured: VW from Python, VW's own driver in C++, River, FLAML's AutoVW."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import vowpalwabbit
+
+from streams import TARGET, Stream
+from timing import Method, cpu, nanoseconds
+
+__all__ = ["Flaml", "methods", "versions"]
+
+RATES = (0.0001, 0.0003, 0.001, 0.002, 0.003, 0.005, 0.01, 0.02, 0.03, 0.05)
+LIVE = 3.5  # River: updates an example, so that its halvings take the whole pass
+
+
+def learn_pass(lines: Sequence[str], predict: bool) -> float:
+    """One VW model from Python: `learn(text)`, with or without `predict(text)` before it."""
+    model = vowpalwabbit.Workspace(arg_list=["--quiet", "--no_stdin"])
+
+    def learn() -> None:
+        for line in lines:
+            model.learn(line)
+
+    def predict_and_learn() -> None:
+        for line in lines:
+            model.predict(line)
+            model.learn(line)
+
+    took = nanoseconds(predict_and_learn if predict else learn, len(lines))
+    model.finish()
+    return took
+
+
+def drive(path: Path, words: Sequence[str]) -> float:
+    """Let VW's driver pass over a whole file; how many examples it learned."""
+    model = vowpalwabbit.Workspace(arg_list=["--quiet", "-d", str(path), *words])
+    learned: float = model.get_weighted_examples()
+    model.finish()
+    return learned
+
+
+class Driver:
+    """VW's C++ driver on a file, without the cost of starting it; with a cache, a second pass."""
+
+    def __init__(self, stream: Stream, path: Path) -> None:
+        self.path, self.examples = path, len(stream.lines)
+        self.one_line = stream.write(path.with_suffix(".one.vw"), rows=1)
+        self.cache = path.with_suffix(".cache")
+
+    def one_pass(self, *words: str) -> float:
+        """Nanoseconds an example of reading the text, or the cache if `words` name one."""
+        began = cpu()
+        drive(self.one_line, [word for word in words if not word.startswith("--cache_file")])
+        start_up = cpu() - began
+        learned: list[float] = []
+        took = nanoseconds(lambda: learned.append(drive(self.path, words)), self.examples, start_up)
+        assert learned == [self.examples], f"VW's driver learned {learned} of {self.examples}"
+        return took
+
+    def cached_pass(self) -> float:
+        """The same from a cache, which an earlier pass wrote."""
+        words = [f"--cache_file={self.cache}"]
+        if not self.cache.exists():
+            drive(self.path, [*words, "-k"])
+        return self.one_pass(*words)
+
+
+def products_of(stream: Stream) -> list[str]:
+    """VW's words for the first four products of a stream."""
+    words: list[str] = []
+    for left, right in stream.products[:4]:
+        short = len(left) == len(right) == 1
+        words += ["-q", left + right] if short else [FULL_NAMES, f"{left}|{right}"]
+    return words
+
+
+FULL_NAMES = "--experimental_full_name_interactions"
+
+
+def river_pass(stream: Stream, rows: int) -> float | None:
+    """Successive halving of ten linear regressions, one call per example; None without River."""
+    try:
+        linear_model, metrics, model_selection, optim, preprocessing = (
+            import_module(f"river.{name}")
+            for name in ("linear_model", "metrics", "model_selection", "optim", "preprocessing")
+        )
+    except ImportError:
+        return None
+    records = [number_words(record) for record in stream.table.slice(0, rows).to_pylist()]
+    labels = [record.pop(TARGET) for record in records]
+    models = [
+        preprocessing.StandardScaler() | linear_model.LinearRegression(optim.SGD(rate))
+        for rate in RATES
+    ]
+    model = model_selection.SuccessiveHalvingRegressor(
+        models, metric=metrics.MAE(), budget=int(LIVE * len(records)), eta=2
+    )
+
+    def work() -> None:
+        for x, y in zip(records, labels, strict=True):
+            model.predict_one(x)
+            model.learn_one(x, y)
+
+    return nanoseconds(work, len(records))
+
+
+def number_words(record: dict[str, Any]) -> dict[str, float]:
+    """A row as River's scaler takes it: words are indicators."""
+    return {
+        f"{key}={value}" if isinstance(value, str) else key: 1.0
+        if isinstance(value, str)
+        else value
+        for key, value in record.items()
+    }
+
+
+class Flaml:
+    """FLAML in an environment of its own, made once; `why_not` says what went wrong."""
+
+    def __init__(self, home: Path, rows: int) -> None:
+        self.python, self.rows = home / "bin" / "python", rows
+        self.versions: dict[str, str] = {}
+        self.why_not = ""
+        ready = home / ".ready"
+        if ready.exists():
+            return
+        learner = f"vowpalwabbit=={version('vowpalwabbit')}"  # flaml[vw] wants a VW before 9
+        pip = [str(self.python), "-m", "pip", "install", "--quiet", "flaml>=2.3", learner]
+        for words in ([sys.executable, "-m", "venv", str(home)], [*pip, "scikit-learn"]):
+            made = subprocess.run(words, capture_output=True, text=True)
+            if made.returncode:
+                last = (made.stderr.strip() or made.stdout.strip()).splitlines()[-1:]
+                self.why_not = f"FLAML could not be installed: {' '.join(last)}"
+                return
+        ready.touch()
+
+    def one_pass(self, path: Path) -> float | None:
+        """Nanoseconds an example over the first rows of a file."""
+        if self.why_not:
+            return None
+        script = Path(__file__).with_name("flaml_peer.py")
+        ran = subprocess.run(
+            [str(self.python), str(script), str(path), str(self.rows)],
+            stdin=subprocess.DEVNULL,  # as shipped it makes VW read that
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,  # VW's progress, once a model
+            text=True,
+        )
+        if ran.returncode:
+            self.why_not = f"FLAML's AutoVW failed on {path.name}"
+            return None
+        found = json.loads(ran.stdout.splitlines()[-1])
+        took: float = found.pop("ns")
+        self.versions = {key: str(value) for key, value in found.items() if key != "rows"}
+        return took
+
+
+def methods(stream: Stream, path: Path, calls: int, slow: int, flaml: Flaml | None) -> list[Method]:
+    """The peers' ways over a stream; `calls` rows one call each, `slow` where that is slow."""
+    lines, driver = stream.lines[:calls], Driver(stream, path)
+    ways = [
+        Method("VW Python, learn", lambda: learn_pass(lines, predict=False)),
+        Method("VW Python, predict + learn", lambda: learn_pass(lines, predict=True)),
+        Method("VW C++ driver, text", driver.one_pass),
+        Method("VW C++ driver, cache", driver.cached_pass),
+        Method("VW C++ driver, four products, text", lambda: driver.one_pass(*products_of(stream))),
+    ]
+    if stream.spec is None:
+        ways.append(Method("River, halving of 10", lambda: river_pass(stream, slow)))
+        if flaml is not None:
+            ways.append(Method("FLAML AutoVW b=5", lambda: flaml.one_pass(path), once=True))
+    return ways
+
+
+def versions(flaml: Flaml | None) -> dict[str, str]:
+    """What was measured."""
+    found = {"vowpalwabbit": version("vowpalwabbit")}
+    try:
+        found["river"] = version("river")
+    except PackageNotFoundError:
+        found["river"] = "not installed"
+    if flaml is not None:
+        ran = {f"{key} (FLAML's)": value for key, value in flaml.versions.items() if key != "flaml"}
+        found |= {"flaml": flaml.why_not or flaml.versions.get("flaml", ""), **ran}
+    return found

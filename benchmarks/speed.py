@@ -1,0 +1,176 @@
+"""The speed and memory of chacha beside its peers: CPU time per example, in one process run.
+
+    python benchmarks/speed.py [--data DIR] [--rows 100000] [--rounds 5] [--no-flaml] [--quick]
+
+Streams: fried, mv, pol (from DIR/NAME.csv.gz, or made alike) and sparse; DATA in the environment
+is --data. Every method passes over the stream once a round, and the methods take turns; figures
+are medians, ratios are medians of the rounds' ratios. CPU time is user and system of all threads
+and children, from the first read to the last example: imports and start-up are left out. FLAML
+gets an environment of its own in out/flaml-env. The result is printed as Markdown, and written
+to out/speed.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+import chacha
+import ours
+import peers
+import streams
+from targets import Target, absolute_table, target_table, targets
+from timing import Method, Times, interleave
+
+OUT = Path(__file__).resolve().parent.parent / "out"
+DENSE = ("fried", "mv", "pol")
+
+
+def options_of(words: Sequence[str] | None = None) -> argparse.Namespace:
+    """The command line. `--quick` is a smoke run: its figures mean nothing."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, default=os.environ.get("DATA") or None)
+    parser.add_argument("--rows", type=int, default=100_000, help="of a pass over a file or table")
+    parser.add_argument("--calls", type=int, default=20_000, help="rows where each is a call")
+    parser.add_argument("--slow", type=int, default=3_000, help="rows for FLAML and River")
+    parser.add_argument("--sparse-rows", type=int, default=4_000)
+    parser.add_argument("--age", type=int, default=2_000_000, help="examples of the long stream")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--no-flaml", action="store_true", help="do not install or run FLAML")
+    parser.add_argument("--quick", action="store_true", help="few rows, one round")
+    options = parser.parse_args(words)
+    if options.quick:
+        options.rows, options.calls, options.slow, options.rounds = 2000, 500, 200, 1
+        options.sparse_rows, options.age = 50, 20_000
+    if options.data is not None and not Path(options.data).is_dir():
+        parser.error(f"--data: there is no folder {options.data}")
+    return options
+
+
+def machine(flaml: peers.Flaml | None) -> dict[str, str]:
+    """What this ran on."""
+    info, model = Path("/proc/cpuinfo"), platform.processor()
+    if info.exists():
+        named = [x for x in info.read_text().splitlines() if x.startswith("model name")]
+        model = named[0].partition(":")[2].strip() if named else model
+    return {
+        "CPU": f"{model or platform.machine()}, {os.cpu_count()} cores",
+        "Python": platform.python_version(),
+        "chacha": f"{chacha.__version__}, {type(chacha.ChaCha().pool).__name__}",
+        "pyarrow": pa.__version__,
+        "numpy": np.__version__,
+        **peers.versions(flaml),
+    }
+
+
+def measure(
+    options: argparse.Namespace, folder: Path, flaml: peers.Flaml | None
+) -> tuple[dict[str, Times], dict[str, str]]:
+    """All methods on all streams, and where the streams came from."""
+    times: dict[str, Times] = {}
+    origins: dict[str, str] = {}
+    data = Path(options.data) if options.data else None
+    for name in (*DENSE, "sparse"):
+        if name == "sparse":
+            stream = streams.sparse(options.sparse_rows)
+        else:
+            stream = streams.dense(name, options.rows, data)
+        path = stream.write(folder / f"{name}.vw")
+        ways = ours.methods(stream, path, options.calls)
+        ways += peers.methods(stream, path, options.calls, options.slow, flaml)
+        times[name] = interleave(ways, options.rounds, name)
+        origins[name] = f"{len(stream.lines)} rows, {stream.origin}"
+    return times, origins
+
+
+def crowd(options: argparse.Namespace, folder: Path) -> Times:
+    """What challengers cost that wait."""
+    stream = streams.dense("fried", options.rows, None)
+    path = stream.write(folder / "crowd.vw")
+    ways = [
+        Method(str(count), lambda count=count: ours.waiting(stream, path, count))  # type: ignore[misc]
+        for count in (45, 1000)
+    ]
+    return interleave(ways, options.rounds, "challengers")
+
+
+def peak_memory(path: Path) -> dict[str, float]:
+    """Megabytes of new processes: one that imports, one that learns a file at b = 5."""
+    script = str(Path(__file__).with_name("footprint.py"))
+    found = {}
+    for what, words in {"importing": [], "run": [str(path)]}.items():
+        ran = subprocess.run(
+            [sys.executable, script, *words], stdout=subprocess.PIPE, text=True, check=True
+        )
+        found[what] = float(ran.stdout)
+    return found
+
+
+def report(
+    about: Mapping[str, str],
+    origins: Mapping[str, str],
+    found: Sequence[Target],
+    times: Mapping[str, Times],
+    notes: Sequence[str],
+) -> str:
+    """The result as Markdown."""
+    return "\n\n".join(
+        [
+            "; ".join(f"{what} {value}" for what, value in about.items()),
+            "; ".join(f"{name}: {origin}" for name, origin in origins.items()),
+            target_table(found, list(times)),
+            "✓✓ the aim is met, ✓ the must is met, ✗ neither",
+            absolute_table(times),
+            *notes,
+        ]
+    )
+
+
+def main() -> None:
+    """Measure, print, write."""
+    options = options_of()
+    OUT.mkdir(exist_ok=True)
+    flaml = None if options.no_flaml else peers.Flaml(OUT / "flaml-env", options.slow)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        times, origins = measure(options, folder, flaml)
+        memory = peak_memory(folder / "fried.vw")
+        crowded = crowd(options, folder)
+        age = ours.ageing(options.age, folder)
+    above = memory["run"] - memory["importing"]
+    found = targets(times, age["old / new"], above, crowded.ratio("1000", "45"))
+    about = machine(flaml)
+    notes = ["; ".join(f"{what} {value:.0f}" for what, value in list(age.items())[:-1])]
+    if flaml is not None and flaml.why_not:
+        notes.append(flaml.why_not)
+    print(report(about, origins, found, times, notes))
+    result: dict[str, Any] = {
+        "machine": about,
+        "streams": origins,
+        "options": {key: str(value) for key, value in vars(options).items() if key != "data"},
+        "targets": [target.to_json() for target in found],
+        "ns": {name: dict(one.medians()) for name, one in times.items()},
+        "rounds": {name: one.rounds for name, one in times.items()},
+        "age": age,
+        "memory_mb": memory,
+        "challengers": dict(crowded.medians()),
+        "notes": notes,
+    }
+    (OUT / "speed.json").write_text(json.dumps(result, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,196 @@
+"""The streams of the speed benchmark: VW text and the same rows as an Arrow table.
+
+fried, mv and pol are read from DATA/NAME.csv.gz (target last) where that exists, else made
+alike. Every column belongs to one of at most ten groups, a to j, in order; numbers stand as in
+the source, or with six significant digits. `sparse` is `synth:sparse`, or a stand-in.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+import chacha
+
+__all__ = ["GROUPS", "PRODUCTS", "TARGET", "Stream", "dense", "fried_text", "sparse"]
+
+GROUPS = "abcdefghij"
+TARGET = "y"
+PRODUCTS = ("ab", "cd", "ef", "gh", "ij", "ac", "bd", "eg", "fh")
+ROWS = {"fried": 40_768, "mv": 40_768, "pol": 15_000}
+SHARES = (0.005, 0.02, 0.05, 0.125, 0.3, 0.5)  # of the features, per group of the stand-in
+Cells = list[list[str]]
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Examples as lines of VW text and as a table; the products that challengers hold."""
+
+    name: str
+    lines: list[str]
+    table: pa.Table
+    origin: str
+    products: Sequence[tuple[str, str]] = tuple((p[0], p[1]) for p in PRODUCTS)
+    spec: chacha.TableSpec | None = None
+
+    def write(self, path: Path, rows: int | None = None) -> Path:
+        """The lines as a file."""
+        path.write_text("".join(f"{line}\n" for line in self.lines[:rows]))
+        return path
+
+
+def dense(name: str, rows: int, data: Path | None) -> Stream:
+    """fried, mv or pol, again and again until there are `rows` rows."""
+    path = data / f"{name}.csv.gz" if data else None
+    if path is not None and path.exists():
+        with gzip.open(path, "rt", newline="") as file:
+            _, *cells = csv.reader(file)
+        origin = path.name
+    else:
+        cells = pol_cells(ROWS[name]) if name == "pol" else list(synth_cells(name, ROWS[name]))
+        origin = "generated"
+    cells = [[plain(cell) for cell in row] for row in cells[:rows]]
+    size = -(-(len(cells[0]) - 1) // len(GROUPS))
+    lines = [as_line(row, size) for row in cells]
+    again = -(-rows // len(lines))
+    table = pa.concat_tables([as_table(cells)] * again).slice(0, rows).combine_chunks()
+    return Stream(name, (lines * again)[:rows], table, origin)
+
+
+def number(cell: str) -> bool:
+    """Whether a cell holds a number."""
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def plain(cell: str) -> str:
+    """A number without an exponent; words as they are."""
+    if "e" not in cell.lower() or not number(cell):
+        return cell
+    return np.format_float_positional(float(cell), trim="-")
+
+
+def six(value: float) -> str:
+    """A number with six significant digits, without an exponent."""
+    return plain(f"{value:.6g}")
+
+
+def as_line(row: list[str], size: int) -> str:
+    """A row as VW text, `size` columns to a group; `2=red` for words."""
+    words = [row[-1]]
+    for i, cell in enumerate(row[:-1]):
+        if i % size == 0:
+            words.append(f"|{GROUPS[i // size]}")
+        words.append(f"{i}:{cell}" if number(cell) else f"{i}={cell}")
+    return " ".join(words)
+
+
+def as_table(cells: Cells) -> pa.Table:
+    """The rows as columns. Up to ten go by their group's name, which makes them that group."""
+    columns = list(zip(*cells, strict=True))
+    few = len(columns) - 1 <= len(GROUPS)
+    names = [GROUPS[i] if few else f"f{i}" for i in range(len(columns) - 1)] + [TARGET]
+    return pa.table(
+        {
+            name: pa.array([float(cell) for cell in column])
+            if number(column[0])
+            else pa.array(column, pa.string())
+            for name, column in zip(names, columns, strict=True)
+        }
+    )
+
+
+def synth_cells(name: str, rows: int) -> Iterator[list[str]]:
+    """The rows of a built-in stream of one column a group."""
+    for example in chacha.open_source(f"synth:{name},n={rows},seed=1"):
+        assert isinstance(example, chacha.Example)
+        assert example.label is not None
+        row: list[str] = []
+        for group in GROUPS:
+            features = example.groups.get(group)  # a zero is left out
+            word, value = (features[0].name, features[0].value) if features else ("", 0.0)
+            row.append(word.partition("=")[2] if "=" in word else six(value))
+        yield [*row, six(example.label)]
+
+
+def pol_cells(rows: int) -> Cells:
+    """Like pol: 4 constants, 5 numbers from 71 to 200, 21 that are mostly 0, 18 that are 0."""
+    rng = np.random.default_rng(1)
+    x = np.zeros((rows, 48), dtype=int)
+    x[:, :4] = [110, 100, 100, 100]
+    least = np.array([40, 77, 76, 71, 94])
+    x[:, 4:9] = np.minimum(200, least + rng.exponential([36, 18, 8, 4, 2], (rows, 5)))
+    there = np.concatenate([np.full(7, 0.5), np.full(5, 0.17), np.full(9, 0.07)])
+    x[:, 12:33] = rng.exponential(20, (rows, 21)) * (rng.random((rows, 21)) < there)
+    y = np.where(rng.random(rows) < 0.62, 0, rng.choice([100, 100, *range(10, 100, 10)], rows))
+    return [[str(cell) for cell in row] for row in np.column_stack([x, y]).tolist()]
+
+
+def fried_text(rng: np.random.Generator, rows: int) -> str:
+    """New rows like those of fried, as VW text."""
+    x = rng.random((rows, 10))
+    y = 10 * np.sin(np.pi * x[:, 0] * x[:, 1]) + 20 * (x[:, 2] - 0.5) ** 2
+    y += 10 * x[:, 3] + 5 * x[:, 4] + rng.normal(size=rows)
+    form = "%.5f " + " ".join(f"|{group} {i}:%.6f" for i, group in enumerate(GROUPS)) + "\n"
+    return "".join([form % tuple(row) for row in np.column_stack([y, x]).tolist()])
+
+
+def sparse(rows: int) -> Stream:
+    """Examples of many words. Challengers hold the four products with the fewest features."""
+    try:
+        source = chacha.open_source(f"synth:sparse,n={rows},seed=1")
+        examples = [row for row in source if isinstance(row, chacha.Example)]
+        origin = "synth:sparse"
+    except chacha.ConfigError:
+        examples = [chacha.parse_line(line) for line in sparse_lines(rows)]
+        origin = "a stand-in for synth:sparse"
+    lines = [example.line for example in examples]
+    sizes: Counter[str] = Counter()
+    products: Counter[tuple[str, str]] = Counter()
+    for example in examples:
+        count = {group: len(features) for group, features in example.groups.items()}
+        sizes.update(count)
+        products.update({p: count[p[0]] * count[p[1]] for p in combinations(sorted(count), 2)})
+    fewest = [pair for pair, _ in products.most_common()[:-5:-1]]
+    linear, crossed = sizes.total() / rows, sum(products[pair] for pair in fewest) / rows
+    columns: dict[str, list[object]] = {group: [] for group in sorted(sizes)}
+    for example in examples:
+        for group, column in columns.items():
+            column.append(" ".join(f.name for f in example.groups.get(group, ())))
+    table = pa.table({**columns, TARGET: [example.label for example in examples]})
+    return Stream(
+        "sparse",
+        lines,
+        table,
+        f"{origin}: {linear:.0f} features an example, {crossed:.0f} in the four products",
+        fewest,
+        chacha.TableSpec(
+            target=TARGET,
+            group_by=chacha.GroupBy.COLUMN,
+            kinds=dict.fromkeys(columns, chacha.Kind.TEXT),
+        ),
+    )
+
+
+def sparse_lines(rows: int) -> Iterator[str]:
+    """100 to 1500 words an example, in six groups of different size."""
+    rng = np.random.default_rng(1)
+    for _ in range(rows):
+        total = 100 * 15 ** rng.random()
+        groups = []
+        for group, share in zip(GROUPS, SHARES, strict=False):
+            ranks = 100_000 * rng.random(max(1, round(total * share))) ** 3  # few words are common
+            words = np.unique(ranks.astype(int)).tolist()
+            groups.append(f"|{group} " + " ".join(f"w{word}" for word in words))
+        yield f"{six(rng.normal())} " + " ".join(groups)
