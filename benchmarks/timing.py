@@ -81,10 +81,10 @@ class Times:
 
 
 def interleave(methods: Sequence[Method], rounds: int, about: str) -> Times:
-    """Every method once a round; a word on stderr for each."""
+    """Every method once a round, there and back; a word on stderr for each."""
     times = Times()
     for turn in range(rounds):
-        for method in methods:
+        for method in methods[:: -1 if turn % 2 else 1]:
             if turn and method.once:
                 continue
             found = method.one_pass()
