@@ -23,7 +23,8 @@ Bank::Bank(int bits, const Groups& groups, const Kernel* kernel)
       mask_(bits >= 32 ? 0xffffffffU : (1U << bits) - 1),
       groups_(groups),
       kernel_(kernel),
-      index_of_(1) {
+      index_of_(1),
+      first_group_(1) {
   widen(kNarrowest);
 }
 
@@ -158,12 +159,14 @@ void Bank::rebuild() {
   masks_ = std::move(masks);
   all_square_root_ = true;
   any_gravity_ = any_squared_ = false;
+  all_constant_ = true;
   for (const std::uint32_t lane : live_) {
     const Options& options = lanes_[lane].options;
     const bool root = options.power_t == 0.5F;
     rates_[lane] = {-options.power_t, options.power_t - 1.0F, root};
     all_square_root_ = all_square_root_ && root;
     any_gravity_ = any_gravity_ || options.l1 > 0;
+    all_constant_ = all_constant_ && options.constant;
     any_squared_ = any_squared_ || options.loss == LossKind::kSquared;
   }
   complete_ = false;
@@ -180,13 +183,11 @@ void Bank::reserve(std::size_t places) {
 
 std::uint32_t Bank::add_place(std::uint32_t index) {
   reserve(std::size_t{used_} + 1);
+  index_of_.resize(used_);  // after a failure there may be one too many
+  first_group_.resize(used_);
   index_of_.push_back(index);
-  try {
-    wide_.add(index, used_);
-  } catch (...) {
-    index_of_.pop_back();
-    throw;
-  }
+  first_group_.push_back(0);
+  wide_.add(index, used_);
   const std::uint32_t place = used_++;
   for (const std::uint32_t lane : live_) {
     const Weight wide{table_.get() + std::size_t{place} * 4 * width_ + lane, width_};
@@ -194,6 +195,7 @@ std::uint32_t Bank::add_place(std::uint32_t index) {
     const Narrow& narrow = lanes_[lane].narrow;
     const std::uint32_t cell = narrow.index.size() > 0 ? narrow.index.find(index) : IndexMap::kNone;
     if (cell == IndexMap::kNone) continue;  // else it moves here; what stays behind is not looked at
+    moved_ = true;
     const float* from = narrow.cells.data() + std::size_t{cell} * 4;
     for (std::size_t k = 0; k < 4; ++k) wide.at[k * width_] = from[k];
   }

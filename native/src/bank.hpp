@@ -72,6 +72,8 @@ class Bank {
 
   // Changes whenever `expand` met other features than before.
   std::uint64_t expansion() const { return expansion_; }
+  // The group that a single feature was first seen in, by its number in the expanded example.
+  std::uint32_t& first_group(std::size_t feature) { return first_group_[places_[feature]]; }
   std::size_t features() const { return values_.size() + narrow_values_.size(); }
   std::size_t bytes() const;
   const Kernel* kernel() const { return kernel_; }
@@ -95,14 +97,20 @@ class Bank {
     std::int64_t owner;  // the lane that alone uses it, or -1
     std::uint32_t mask;
   };
-  struct Part {  // of the features: a wide segment, or a narrow one of one lane
-    Segment segment;
-    std::int64_t owner;
+  struct Part {  // of the features in their order: wide segments, or a narrow one of one lane
+    std::uint32_t begin, end;
+    std::int64_t owner;  // -1: `begin` and `end` count wide segments
   };
   struct Range {
     std::uint32_t begin, end;
   };
-  class Expansion;
+  struct Recipe {  // the values of some features: the products of ranges of single ones
+    std::uint32_t first;   // of its ranges
+    std::uint32_t length;  // how many
+    std::uint32_t at;      // its first feature
+    std::int64_t owner;    // the lane that keeps them narrow, or -1
+  };
+  class Choices;
 
   std::uint32_t free_lane();
   void widen(std::size_t width);
@@ -113,11 +121,17 @@ class Bank {
   std::uint32_t wide_place(std::uint32_t index, bool learning);
   bool in_narrow(std::uint32_t index) const;
   std::uint32_t narrow_place(std::uint32_t index, std::uint32_t lane, bool learning);
-  bool same_as_before(const Example& example) const;
-  void remember(const Example& example);
-  void expand_runs(const Example& example, bool resolve, bool learning);
-  void expand_product(const Product& product, Expansion& expansion, const Example& example, bool several);
+  bool same_shape(const Example& example) const;
+  void renew(const Example& example, bool learning);
+  void refresh(const Example& example, bool learning);
+  void resolve(const Recipe& recipe, const Example& example, bool learning);
+  void write_recipes(const Example& example);
+  void write_recipe(const Product& product, const Example& example, bool several, std::size_t& wide,
+                    std::size_t& narrow);
+  void order_parts();
+  void cook(const Example& example);
   Passes passes() const;
+  Segments wide(const Part& part) const { return {segments_.data() + part.begin, segments_.data() + part.end}; }
   void dot(const Example& example);
   void rate(const std::int32_t* active);
   void train(const std::int32_t* active);
@@ -136,7 +150,8 @@ class Bank {
   AlignedFloats table_;
   std::uint32_t used_ = 1;  // place 0 stays zero: what was never learned
   IndexMap wide_;
-  std::vector<std::uint32_t> index_of_;  // of the places
+  std::vector<std::uint32_t> index_of_;     // of the places
+  std::vector<std::uint32_t> first_group_;  // 1 + the group of the first single feature there
   std::vector<Lane> lanes_;
   std::vector<std::uint32_t> live_;
   std::vector<Product> products_;
@@ -145,14 +160,25 @@ class Bank {
   bool all_square_root_ = true;
   bool any_gravity_ = false;
   bool any_squared_ = false;
+  bool all_constant_ = true;
 
   // The expanded example.
   std::vector<std::uint32_t> places_;
   std::vector<float> values_;
   std::vector<std::uint32_t> narrow_places_;
   std::vector<float> narrow_values_;
+  struct Piece {
+    Segment segment;
+    std::int64_t owner;
+  };
+  std::vector<Piece> pieces_;      // one for each product, and for single features
+  std::vector<Segment> segments_;  // the wide ones
   std::vector<Part> parts_;
   std::vector<Range> ranges_;
+  std::vector<Recipe> recipes_;
+  std::vector<char> changed_;  // features that differ from the last example's
+  bool moved_ = false;         // an index moved from a narrow place to a wide one
+  std::vector<Range> recipe_ranges_;
   std::vector<std::uint32_t> run_of_;  // by group: 1 + its first run in this example
   std::uint64_t expansion_ = 0;
   bool complete_ = false;  // every feature has a place

@@ -155,7 +155,7 @@ void Engine::count_features() noexcept {
 
 void Engine::observe() {
   observed_.prepare(example_, empty_, groups_);
-  if (observed_.observe(example_, empty_, true)) count_features();
+  if (observed_.observe(example_, empty_, nullptr)) count_features();
 }
 
 Status Engine::step(const Forecast* forecast) {
@@ -168,7 +168,9 @@ Status Engine::step(const Forecast* forecast) {
   // From here on nothing throws: an example is learned as a whole, or not at all.
   const bool fresh = observed_expansion_ != banks_.front()->expansion();
   observed_expansion_ = banks_.front()->expansion();
-  if (observed_.observe(example_, empty_, fresh)) count_features();
+  const bool grown = fresh ? observed_.observe(example_, empty_, banks_.front().get())
+                           : observed_.observe_label(example_, empty_);
+  if (grown) count_features();
   learn_all();
   charge(forecast);
   return decide() ? Status::kDecide : Status::kFine;

@@ -15,7 +15,7 @@ void Example::settle(const Groups& groups, std::vector<std::uint32_t>& empty) {
       empty.push_back(run.group);
       continue;
     }
-    const unsigned letter = groups[run.group].letter;
+    const unsigned letter = groups.letter(run.group);
     if (static_cast<int>(letter) != last) {
       std::uint64_t& word = seen[letter >> 6];
       const std::uint64_t bit = std::uint64_t{1} << (letter & 63U);
@@ -43,7 +43,7 @@ void Example::regroup(const Groups& groups) {
   std::array<std::vector<std::uint32_t>, 256> by_letter;
   std::vector<unsigned> letters;
   for (std::uint32_t i = 0; i < old_runs_.size(); ++i) {
-    const unsigned letter = groups[old_runs_[i].group].letter;
+    const unsigned letter = groups.letter(old_runs_[i].group);
     if (by_letter[letter].empty()) letters.push_back(letter);
     by_letter[letter].push_back(i);
   }

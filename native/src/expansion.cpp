@@ -8,6 +8,7 @@ namespace chacha {
 namespace {
 
 constexpr std::size_t kMostExpanded = std::size_t{1} << 28;  // features of one example
+constexpr std::size_t kFew = 8;                              // features that are better kept wide
 constexpr std::uint32_t kInWide = 0x80000000U;               // a narrow feature that has a wide place
 
 }  // namespace
@@ -53,180 +54,279 @@ std::uint32_t Bank::narrow_place(std::uint32_t index, std::uint32_t lane, bool l
   return cell;
 }
 
-// The features of one product. Without `resolve` the places are known, and only values are made.
-class Bank::Expansion {
+// The choices of runs of one product: mostly one, more if a group stands apart in an example.
+// VW takes them from a stack: backwards, but for the last group. A group that stands twice in
+// the product gives every pair of its runs once.
+class Bank::Choices {
  public:
-  Expansion(Bank& bank, const Example& example, bool resolve, bool learning)
-      : bank_(bank), example_(example), resolve_(resolve), learning_(learning) {}
-
-  bool resolve() const { return resolve_; }
-
-  // `all` has, for each group of the product, its runs; mostly one.
-  void product(const Product& product, const std::vector<std::vector<Range>>& all) {
-    owner_ = product.owner;
-    groups_ = &product.groups;
-    all_ = &all;
-    ranges_.resize(all.size());
-    choose(0, 0);
+  Choices(const GroupList& groups, const Example& example) : groups_(groups), all_(groups.size()) {
+    for (std::size_t k = 0; k < all_.size(); ++k) {
+      for (const Run& run : example.runs) {
+        if (run.group == groups[k]) all_[k].push_back({run.begin, run.end});
+      }
+    }
   }
 
-  void product(const Product& product, const std::vector<Range>& ranges) {
-    owner_ = product.owner;
-    ranges_ = ranges;
-    walk(0, 0, 1.0F, ranges_[0].begin);
+  template <class Visit>
+  void each(std::vector<Range>& ranges, Visit visit, std::size_t depth = 0, std::size_t offset = 0) const {
+    ranges.resize(all_.size());
+    const std::vector<Range>& runs = all_[depth];
+    const bool again = depth > 0 && groups_[depth] == groups_[depth - 1];
+    const std::size_t first = again ? offset : 0;
+    const bool last = depth + 1 == all_.size();
+    for (std::size_t k = first; k < runs.size(); ++k) {
+      const std::size_t i = last ? k : runs.size() - 1 - (k - first);
+      ranges[depth] = runs[i];
+      if (last) {
+        visit();
+      } else {
+        each(ranges, visit, depth + 1, i);
+      }
+    }
   }
 
  private:
-  // Every choice of runs, in the order in which VW takes them from its stack: backwards, but for
-  // the last group. A group that stands twice gives every pair of its runs once.
-  void choose(std::size_t depth, std::size_t offset) {
-    const std::vector<Range>& runs = (*all_)[depth];
-    const bool again = depth > 0 && (*groups_)[depth] == (*groups_)[depth - 1];
-    const std::size_t first = again ? offset : 0;
-    if (depth + 1 == all_->size()) {
-      for (std::size_t i = first; i < runs.size(); ++i) {
-        ranges_[depth] = runs[i];
-        walk(0, 0, 1.0F, ranges_[0].begin);
-      }
-      return;
-    }
-    for (std::size_t i = runs.size(); i-- > first;) {
-      ranges_[depth] = runs[i];
-      choose(depth + 1, i);
-    }
-  }
-
-  void walk(std::size_t depth, std::uint32_t half, float value, std::uint32_t begin) {
-    const Range range = ranges_[depth];
-    if (depth + 1 == ranges_.size()) {
-      emit(half, value, begin, range.end);
-      return;
-    }
-    const Range next = ranges_[depth + 1];
-    for (std::uint32_t i = begin; i < range.end; ++i) {
-      const float x = example_.values[i];
-      const std::uint32_t inner = next.begin == range.begin ? i : next.begin;  // combinations
-      walk(depth + 1, kFnvPrime * (half ^ example_.hashes[i]), depth == 0 ? x : value * x, inner);
-    }
-  }
-
-  void emit(std::uint32_t half, float value, std::uint32_t begin, std::uint32_t end) {
-    auto& values = owner_ < 0 ? bank_.values_ : bank_.narrow_values_;
-    const std::size_t at = values.size();
-    values.resize(at + (end - begin));
-    float* out = values.data() + at;
-    for (std::uint32_t i = begin; i < end; ++i) *out++ = value * example_.values[i];
-    if (!resolve_) return;
-    if (values.size() > kMostExpanded) throw std::length_error("the products give too many features");
-    auto& places = owner_ < 0 ? bank_.places_ : bank_.narrow_places_;
-    places.resize(at + (end - begin));
-    for (std::uint32_t i = begin; i < end; ++i) {
-      const std::uint32_t index = (half ^ example_.hashes[i]) & bank_.mask_;
-      places[at + i - begin] = owner_ < 0
-                                   ? bank_.wide_place(index, learning_)
-                                   : bank_.narrow_place(index, static_cast<std::uint32_t>(owner_), learning_);
-    }
-  }
-
-  Bank& bank_;
-  const Example& example_;
-  bool resolve_, learning_;
-  std::int64_t owner_ = -1;
-  const GroupList* groups_ = nullptr;
-  const std::vector<std::vector<Range>>* all_ = nullptr;
-  std::vector<Range> ranges_;
+  const GroupList& groups_;
+  std::vector<std::vector<Range>> all_;
 };
 
-bool Bank::same_as_before(const Example& example) const {
-  if (!complete_ || example.hashes != last_hashes_ || example.runs.size() != last_runs_.size()) return false;
+namespace {
+
+// How many features a product of ranges has; a range that stands twice gives combinations.
+template <class Range>
+std::size_t count(const Range* ranges, std::uint32_t left, std::uint32_t begin) {
+  if (left == 1) return ranges->end - begin;
+  if (ranges[1].begin != ranges->begin) {
+    const std::size_t rest = count(ranges + 1, left - 1, ranges[1].begin);
+    const std::size_t here = ranges->end - begin;
+    return rest > kMostExpanded || here > kMostExpanded ? kMostExpanded + 1 : std::min(kMostExpanded + 1, here * rest);
+  }
+  std::size_t total = 0;
+  for (std::uint32_t i = begin; i < ranges->end && total <= kMostExpanded; ++i) total += count(ranges + 1, left - 1, i);
+  return total;
+}
+
+// Calls visit(index) for the features of a product of ranges, in VW's order.
+template <class Range, class Visit>
+void each_index(const Range* ranges, std::uint32_t left, const std::uint32_t* hashes, std::uint32_t half,
+                std::uint32_t begin, Visit& visit) {
+  for (std::uint32_t i = begin; i < ranges->end; ++i) {
+    if (left == 1) {
+      visit(half ^ hashes[i]);
+    } else {
+      const std::uint32_t inner = ranges[1].begin == ranges->begin ? i : ranges[1].begin;
+      each_index(ranges + 1, left - 1, hashes, kFnvPrime * (half ^ hashes[i]), inner, visit);
+    }
+  }
+}
+
+}  // namespace
+
+// The places of the features of one recipe.
+void Bank::resolve(const Recipe& recipe, const Example& example, bool learning) {
+  const Range* ranges = recipe_ranges_.data() + recipe.first;
+  std::uint32_t* out = (recipe.owner < 0 ? places_ : narrow_places_).data() + recipe.at;
+  if (recipe.owner < 0) {
+    auto visit = [&](std::uint32_t hash) { *out++ = wide_place(hash & mask_, learning); };
+    each_index(ranges, recipe.length, example.hashes.data(), 0, ranges->begin, visit);
+  } else {
+    const auto lane = static_cast<std::uint32_t>(recipe.owner);
+    auto visit = [&](std::uint32_t hash) { *out++ = narrow_place(hash & mask_, lane, learning); };
+    each_index(ranges, recipe.length, example.hashes.data(), 0, ranges->begin, visit);
+  }
+}
+
+namespace {
+
+// The values of a product of ranges, in the order of its places. Returns where they end.
+template <class Range>
+float* multiply(const Range* ranges, std::uint32_t left, const float* x, float value, std::uint32_t begin, float* out) {
+  if (left == 1) {
+    for (std::uint32_t i = begin; i < ranges->end; ++i) *out++ = value * x[i];
+    return out;
+  }
+  for (std::uint32_t i = begin; i < ranges->end; ++i) {
+    const std::uint32_t inner = ranges[1].begin == ranges->begin ? i : ranges[1].begin;
+    out = multiply(ranges + 1, left - 1, x, value * x[i], inner, out);
+  }
+  return out;
+}
+
+}  // namespace
+
+// Whether the runs are those of the last example: then most places are known.
+bool Bank::same_shape(const Example& example) const {
+  if (!complete_ || example.runs.size() != last_runs_.size()) return false;
   return std::equal(example.runs.begin(), example.runs.end(), last_runs_.begin(), [](const Run& a, const Run& b) {
     return a.group == b.group && a.end == b.end;
   });
 }
 
-void Bank::remember(const Example& example) {
-  last_hashes_ = example.hashes;
-  last_runs_ = example.runs;
-  ++expansion_;
-}
-
 void Bank::expand(const Example& example, bool learning) {
-  const bool resolve = !same_as_before(example);
-  const std::size_t single = example.hashes.size();
-  values_.resize(single + 1);
-  std::copy(example.values.begin(), example.values.end(), values_.begin());
-  values_[single] = 1.0F;
-  narrow_values_.clear();
-  if (resolve) {
-    complete_ = true;  // until a feature without a place is met
-    places_.resize(single + 1);
-    narrow_places_.clear();
-    parts_.clear();
+  const bool same = same_shape(example);
+  if (!same || example.hashes != last_hashes_) {
     try {
-      for (std::size_t i = 0; i < single; ++i) places_[i] = wide_place(example.hashes[i] & mask_, learning);
-      places_[single] = wide_place(kConstant & mask_, learning);
-      const auto n = static_cast<std::uint32_t>(single);
-      parts_.push_back({{0, n, 0}, -1});
-      parts_.push_back({{n, n + 1, 1}, -1});
-      expand_runs(example, true, learning);
-      remember(example);
+      moved_ = false;
+      if (same) {
+        refresh(example, learning);
+      } else {
+        renew(example, learning);
+      }
+      last_hashes_ = example.hashes;
+      ++expansion_;
     } catch (...) {
       complete_ = false;
-      last_hashes_.clear();
-      last_runs_.clear();
-      std::fill(run_of_.begin(), run_of_.end(), 0);
       throw;
     }
-  } else if (!products_.empty()) {
-    expand_runs(example, false, learning);
   }
+  cook(example);
 }
 
-void Bank::expand_runs(const Example& example, bool resolve, bool learning) {
-  if (products_.empty()) return;
-  if (run_of_.size() < groups_.size()) run_of_.resize(groups_.size());
-  bool several = false;  // runs of one group
-  for (std::uint32_t r = 0; r < example.runs.size(); ++r) {
-    std::uint32_t& first = run_of_[example.runs[r].group];
-    several |= first != 0;
-    if (first == 0) first = r + 1;
+// Another shape than before: everything is looked up.
+void Bank::renew(const Example& example, bool learning) {
+  const std::size_t single = example.hashes.size();
+  complete_ = true;  // until a feature without a place is met
+  places_.resize(single + 1);
+  pieces_.clear();
+  recipes_.clear();
+  recipe_ranges_.clear();
+  for (std::size_t i = 0; i < single; ++i) places_[i] = wide_place(example.hashes[i] & mask_, learning);
+  places_[single] = wide_place(kConstant & mask_, learning);
+  const auto n = static_cast<std::uint32_t>(single);
+  if (all_constant_) {
+    pieces_.push_back({{0, n + 1, 0}, -1});
+  } else {
+    pieces_.push_back({{0, n, 0}, -1});
+    pieces_.push_back({{n, n + 1, 1}, -1});
   }
-  Expansion expansion(*this, example, resolve, learning);
+  write_recipes(example);
   // Narrow ones come last: by then no index can move from a narrow place to a wide one.
-  for (const bool wide : {true, false}) {
-    for (const Product& product : products_) {
-      if ((product.owner < 0) == wide) expand_product(product, expansion, example, several);
-    }
+  for (const Recipe& recipe : recipes_) {
+    if (recipe.owner < 0) resolve(recipe, example, learning);
   }
-  if (resolve) {  // in VW's order
-    std::sort(parts_.begin(), parts_.end(), [](const Part& a, const Part& b) { return a.segment.mask < b.segment.mask; });
+  for (const Recipe& recipe : recipes_) {
+    if (recipe.owner >= 0) resolve(recipe, example, learning);
   }
-  for (const Run& run : example.runs) run_of_[run.group] = 0;
+  order_parts();
+  last_runs_ = example.runs;
 }
 
-void Bank::expand_product(const Product& product, Expansion& expansion, const Example& example, bool several) {
-  const auto missing = [this](std::uint32_t group) { return run_of_[group] == 0; };
-  if (std::any_of(product.groups.begin(), product.groups.end(), missing)) return;
-  const std::vector<float>& values = product.owner < 0 ? values_ : narrow_values_;
-  const auto begin = static_cast<std::uint32_t>(values.size());
-  if (several) {
-    std::vector<std::vector<Range>> all(product.groups.size());
-    for (std::size_t k = 0; k < all.size(); ++k) {
-      for (const Run& run : example.runs) {
-        if (run.group == product.groups[k]) all[k].push_back({run.begin, run.end});
+// The shape of the last example: only what hangs on features that differ is looked up.
+void Bank::refresh(const Example& example, bool learning) {
+  changed_.assign(example.hashes.size(), 0);
+  for (std::size_t i = 0; i < example.hashes.size(); ++i) {
+    if (example.hashes[i] == last_hashes_[i]) continue;
+    changed_[i] = 1;
+    places_[i] = wide_place(example.hashes[i] & mask_, learning);
+  }
+  const auto touched = [this](const Recipe& recipe) {
+    for (std::uint32_t k = 0; k < recipe.length; ++k) {
+      const Range& range = recipe_ranges_[recipe.first + k];
+      if (std::find(changed_.begin() + range.begin, changed_.begin() + range.end, 1) != changed_.begin() + range.end) {
+        return true;
       }
     }
-    expansion.product(product, all);
+    return false;
+  };
+  for (const Recipe& recipe : recipes_) {
+    if (recipe.owner < 0 && touched(recipe)) resolve(recipe, example, learning);
+  }
+  for (const Recipe& recipe : recipes_) {
+    if (recipe.owner >= 0 && (moved_ || touched(recipe))) resolve(recipe, example, learning);
+  }
+}
+
+// The values of all features, where their places are known.
+void Bank::cook(const Example& example) {
+  float* out = values_.data();
+  for (const float value : example.values) *out++ = value;
+  *out++ = 1.0F;
+  const float* x = example.values.data();
+  for (const Recipe& recipe : recipes_) {
+    const Range* ranges = recipe_ranges_.data() + recipe.first;
+    float* to = (recipe.owner < 0 ? values_ : narrow_values_).data() + recipe.at;
+    for (std::uint32_t i = ranges->begin; i < ranges->end; ++i) {
+      const std::uint32_t inner = ranges[1].begin == ranges->begin ? i : ranges[1].begin;
+      to = multiply(ranges + 1, recipe.length - 1, x, x[i], inner, to);
+    }
+  }
+}
+
+// What the products of the live models make of the runs of an example.
+void Bank::write_recipes(const Example& example) {
+  std::size_t wide = places_.size();
+  std::size_t narrow = 0;
+  if (!products_.empty()) {
+    if (run_of_.size() < groups_.size()) run_of_.resize(groups_.size());
+    bool several = false;  // runs of one group
+    for (std::uint32_t r = 0; r < example.runs.size(); ++r) {
+      std::uint32_t& first = run_of_[example.runs[r].group];
+      several |= first != 0;
+      if (first == 0) first = r + 1;
+    }
+    try {
+      for (const Product& product : products_) write_recipe(product, example, several, wide, narrow);
+    } catch (...) {
+      for (const Run& run : example.runs) run_of_[run.group] = 0;
+      throw;
+    }
+    for (const Run& run : example.runs) run_of_[run.group] = 0;
+  }
+  places_.resize(wide);
+  values_.resize(wide);
+  narrow_places_.resize(narrow);
+  narrow_values_.resize(narrow);
+}
+
+void Bank::write_recipe(const Product& product, const Example& example, bool several, std::size_t& wide,
+                        std::size_t& narrow) {
+  for (const std::uint32_t group : product.groups) {
+    if (run_of_[group] == 0) return;
+  }
+  const std::size_t begin = recipes_.size();
+  std::size_t features = 0;
+  const auto chosen = [&] {
+    const auto first = static_cast<std::uint32_t>(recipe_ranges_.size());
+    const auto length = static_cast<std::uint32_t>(ranges_.size());
+    recipe_ranges_.insert(recipe_ranges_.end(), ranges_.begin(), ranges_.end());
+    recipes_.push_back({first, length, static_cast<std::uint32_t>(features), -1});
+    features += count(ranges_.data(), length, ranges_[0].begin);
+    if (features + wide + narrow > kMostExpanded) throw std::length_error("the products give too many features");
+  };
+  if (several) {
+    Choices(product.groups, example).each(ranges_, chosen);
   } else {
     ranges_.clear();
     for (const std::uint32_t group : product.groups) {
       const Run& run = example.runs[run_of_[group] - 1];
       ranges_.push_back({run.begin, run.end});
     }
-    expansion.product(product, ranges_);
+    chosen();
   }
-  if (expansion.resolve()) {
-    parts_.push_back({{begin, static_cast<std::uint32_t>(values.size()), product.mask}, product.owner});
+  const bool large = product.owner >= 0 && features > kFew;
+  std::size_t& end = large ? narrow : wide;
+  for (std::size_t k = begin; k < recipes_.size(); ++k) {
+    recipes_[k].at += static_cast<std::uint32_t>(end);
+    recipes_[k].owner = large ? product.owner : -1;
+  }
+  const auto at = static_cast<std::uint32_t>(end);
+  end += features;
+  pieces_.push_back({{at, static_cast<std::uint32_t>(end), product.mask}, large ? product.owner : -1});
+}
+
+// The pieces in VW's order, neighbours that are wide together.
+void Bank::order_parts() {
+  segments_.clear();
+  parts_.clear();
+  for (const Piece& piece : pieces_) {
+    if (piece.owner >= 0) {
+      parts_.push_back({piece.segment.begin, piece.segment.end, piece.owner});
+      continue;
+    }
+    const auto at = static_cast<std::uint32_t>(segments_.size());
+    segments_.push_back(piece.segment);
+    if (parts_.empty() || parts_.back().owner >= 0) parts_.push_back({at, at, -1});
+    parts_.back().end = at + 1;
   }
 }
 

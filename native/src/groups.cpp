@@ -22,7 +22,12 @@ std::uint32_t Groups::find_or_add(std::string_view name) {
     grow();
     return find_or_add(name);
   }
-  groups_.push_back({std::string(name), group_seed(name), static_cast<unsigned char>(name[0])});
+  const Group group{std::string(name), group_seed(name), static_cast<unsigned char>(name[0])};
+  letters_.resize(number);  // after a failure there may be one too many
+  seeds_.resize(number);
+  letters_.push_back(group.letter);
+  seeds_.push_back(group.seed);
+  groups_.push_back(group);
   table_[at] = number;
   if (name.size() == 1) by_letter_[static_cast<unsigned char>(name[0])] = number;
   return number;

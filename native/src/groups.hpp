@@ -32,6 +32,8 @@ class Groups {
   }
 
   const Group& operator[](std::uint32_t number) const { return groups_[number]; }
+  unsigned char letter(std::uint32_t number) const { return letters_[number]; }
+  std::uint32_t seed(std::uint32_t number) const { return seeds_[number]; }
   std::uint32_t size() const { return static_cast<std::uint32_t>(groups_.size()); }
 
  private:
@@ -41,6 +43,8 @@ class Groups {
   void grow();
 
   std::vector<Group> groups_;
+  std::vector<unsigned char> letters_;  // as in the groups, closer together
+  std::vector<std::uint32_t> seeds_;
   std::array<std::uint32_t, 256> by_letter_{};
   std::vector<std::uint32_t> table_;  // open addressing over the names' hashes
 };

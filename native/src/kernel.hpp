@@ -28,6 +28,13 @@ struct Segment {
   std::uint32_t mask;  // which of the masks
 };
 
+struct Segments {
+  const Segment* first;
+  const Segment* last;  // one behind it
+  const Segment* begin() const { return first; }
+  const Segment* end() const { return last; }
+};
+
 struct Passes {
   float* table;                // the places
   std::size_t width;           // lanes, a multiple of 4
@@ -41,14 +48,14 @@ struct Passes {
 struct Kernel {
   const char* name;
   // sums[lane] += w · x; with `gravity`, w is first pulled towards 0 by gravity[lane].
-  void (*dot)(const Passes&, Segment, const float* gravity, float* sums);
+  void (*dot)(const Passes&, Segments, const float* gravity, float* sums);
   // Adaptive sums, norms and rates of lanes with active != 0; adds to norm_x and per_update.
-  void (*rate)(const Passes&, Segment, const float* gradient2, const std::int32_t* active, float* norm_x,
+  void (*rate)(const Passes&, Segments, const float* gradient2, const std::int32_t* active, float* norm_x,
                float* per_update);
   // out[i] = e^x[i].
   void (*exp)(const float* x, float* out, std::size_t n);
   // w += update · (x · rate) for lanes with active != 0.
-  void (*train)(const Passes&, Segment, const float* update, const std::int32_t* active);
+  void (*train)(const Passes&, Segments, const float* update, const std::int32_t* active);
 };
 
 extern const Kernel kPlainKernel;

@@ -78,90 +78,103 @@ inline bool any(typename Vec<W>::I mask) {
 }
 
 // One vector of lanes, `at` lanes into the place.
-template <int W>
-void dot_lanes(const Passes& passes, Segment segment, std::size_t at, const float* gravity, float* sums) {
+template <int W, bool Pulled>
+CHACHA_INLINE void dot_lanes(const Passes& passes, Segments segments, std::size_t at, const float* gravity,
+                             float* sums) {
   using F = typename Vec<W>::F;
   using I = typename Vec<W>::I;
-  const I mask = load<W>(passes.masks + segment.mask * passes.width + at);
-  if (!any<W>(mask)) return;
   const std::size_t stride = 4 * passes.width;
+  const float* table = passes.table + at;
   F sum = load<W>(sums + at);
-  for (std::uint32_t f = segment.begin; f < segment.end; ++f) {
-    F w = load<W>(passes.table + passes.places[f] * stride + at);
-    if (gravity != nullptr) {
-      const F pull = load<W>(gravity + at);
-      const F size = (F)((I)w & 0x7fffffff);
-      const F pulled = w <= 0.0F ? w - -1.0F * pull : w - 1.0F * pull;
-      w = pull < size ? pulled : (F){};
+  for (const Segment& segment : segments) {
+    const I mask = load<W>(passes.masks + segment.mask * passes.width + at);
+    for (std::uint32_t f = segment.begin; f < segment.end; ++f) {
+      F w = load<W>(table + passes.places[f] * stride);
+      if constexpr (Pulled) {
+        const F pull = load<W>(gravity + at);
+        const F size = (F)((I)w & 0x7fffffff);
+        const F pulled = w <= 0.0F ? w - -1.0F * pull : w - 1.0F * pull;
+        w = pull < size ? pulled : (F){};
+      }
+      sum += only<W>(w * passes.values[f], mask);
     }
-    sum += only<W>(w * passes.values[f], mask);
   }
   store<W>(sums + at, sum);
 }
 
 template <int W>
-void rate_lanes(const Passes& passes, Segment segment, std::size_t at, const float* gradient2,
-                const std::int32_t* active, float* norm_x, float* per_update) {
+CHACHA_INLINE void rate_lanes(const Passes& passes, Segments segments, std::size_t at, const float* gradient2,
+                              const std::int32_t* active, float* norm_x, float* per_update) {
   using F = typename Vec<W>::F;
   using I = typename Vec<W>::I;
-  const I mask = load<W>(passes.masks + segment.mask * passes.width + at) & load<W>(active + at);
-  if (!any<W>(mask)) return;
+  const I working = load<W>(active + at);
+  if (!any<W>(working)) return;
   const std::size_t width = passes.width;
   const F gradient = load<W>(gradient2 + at);
   F nx = load<W>(norm_x + at);
   F per = load<W>(per_update + at);
-  for (std::uint32_t f = segment.begin; f < segment.end; ++f) {
-    float* place = passes.table + passes.places[f] * (4 * width) + at;
-    const Scaled x(passes.values[f]);
-    const F adaptive = load<W>(place + width) + only<W>(gradient * x.square, mask);
-    store<W>(place + width, adaptive);
-    F norm = load<W>(place + 2 * width);
-    const F size = (F){} + x.size;
-    const I larger = (size > norm) & mask;
-    if (any<W>(larger)) {
-      const F w = load<W>(place);
-      store<W>(place, (larger & (norm > 0.0F)) ? w * (norm / size) : w);
-      norm = larger ? size : norm;
-      store<W>(place + 2 * width, norm);
+  for (const Segment& segment : segments) {
+    const I mask = load<W>(passes.masks + segment.mask * width + at) & working;
+    if (!any<W>(mask)) continue;
+    for (std::uint32_t f = segment.begin; f < segment.end; ++f) {
+      float* place = passes.table + passes.places[f] * (4 * width) + at;
+      const Scaled x(passes.values[f]);
+      const F adaptive = load<W>(place + width) + only<W>(gradient * x.square, mask);
+      store<W>(place + width, adaptive);
+      F norm = load<W>(place + 2 * width);
+      const F size = (F){} + x.size;
+      const I larger = (size > norm) & mask;
+      if (any<W>(larger)) {
+        const F w = load<W>(place);
+        store<W>(place, (larger & (norm > 0.0F)) ? w * (norm / size) : w);
+        norm = larger ? size : norm;
+        store<W>(place + 2 * width, norm);
+      }
+      const F share = x.beyond ? (F){} + 1.0F : x.square / (norm * norm);
+      nx += only<W>(share, mask);
+      const F rate = (1.0F / square_root<W>(adaptive)) * (1.0F / norm);
+      store<W>(place + 3 * width, mask ? rate : load<W>(place + 3 * width));
+      per += only<W>(x.square * rate, mask);
     }
-    const F share = x.beyond ? (F){} + 1.0F : x.square / (norm * norm);
-    nx += only<W>(share, mask);
-    const F rate = (1.0F / square_root<W>(adaptive)) * (1.0F / norm);
-    store<W>(place + 3 * width, mask ? rate : load<W>(place + 3 * width));
-    per += only<W>(x.square * rate, mask);
   }
   store<W>(norm_x + at, nx);
   store<W>(per_update + at, per);
 }
 
 template <int W>
-void train_lanes(const Passes& passes, Segment segment, std::size_t at, const float* update,
-                 const std::int32_t* active) {
+CHACHA_INLINE void train_lanes(const Passes& passes, Segments segments, std::size_t at, const float* update,
+                               const std::int32_t* active) {
   using F = typename Vec<W>::F;
   using I = typename Vec<W>::I;
-  const I mask = load<W>(passes.masks + segment.mask * passes.width + at) & load<W>(active + at);
-  if (!any<W>(mask)) return;
+  const I working = load<W>(active + at);
+  if (!any<W>(working)) return;
   const std::size_t width = passes.width;
   const F step = load<W>(update + at);
-  for (std::uint32_t f = segment.begin; f < segment.end; ++f) {
-    float* place = passes.table + passes.places[f] * (4 * width) + at;
-    const float x = passes.values[f];
-    if (!(x < FLT_MAX && x > -FLT_MAX)) continue;
-    const F moved = only<W>(step * (x * load<W>(place + 3 * width)), mask);
-    store<W>(place, load<W>(place) + moved);
+  for (const Segment& segment : segments) {
+    const I mask = load<W>(passes.masks + segment.mask * width + at) & working;
+    if (!any<W>(mask)) continue;
+    for (std::uint32_t f = segment.begin; f < segment.end; ++f) {
+      float* place = passes.table + passes.places[f] * (4 * width) + at;
+      const float x = passes.values[f];
+      if (!(x < FLT_MAX && x > -FLT_MAX)) continue;
+      const F moved = only<W>(step * (x * load<W>(place + 3 * width)), mask);
+      store<W>(place, load<W>(place) + moved);
+    }
   }
 }
 
 // Lanes whose power_t is not 0.5, one by one.
-void rate_powers(const Passes& passes, Segment segment, const float* gradient2, const std::int32_t* active,
+void rate_powers(const Passes& passes, Segments segments, const float* gradient2, const std::int32_t* active,
                  float* norm_x, float* per_update) {
   const std::size_t width = passes.width;
   for (std::size_t lane = 0; lane < width; ++lane) {
     if (active[lane] == 0 || passes.rates[lane].square_root) continue;
-    if (passes.masks[segment.mask * width + lane] == 0) continue;
-    for (std::uint32_t f = segment.begin; f < segment.end; ++f) {
-      const Weight weight{passes.table + passes.places[f] * (4 * width) + lane, width};
-      weight.rate_power(passes.values[f], gradient2[lane], passes.rates[lane], norm_x[lane], per_update[lane]);
+    for (const Segment& segment : segments) {
+      if (passes.masks[segment.mask * width + lane] == 0) continue;
+      for (std::uint32_t f = segment.begin; f < segment.end; ++f) {
+        const Weight weight{passes.table + passes.places[f] * (4 * width) + lane, width};
+        weight.rate_power(passes.values[f], gradient2[lane], passes.rates[lane], norm_x[lane], per_update[lane]);
+      }
     }
   }
 }
@@ -181,63 +194,63 @@ inline void by_lanes(std::size_t width, Work work) {
 
 struct Dot {
   const Passes& passes;
-  Segment segment;
+  Segments segments;
   const float* gravity;
   float* sums;
   template <int W>
   void run(std::size_t at) {
     if (gravity == nullptr) {
-      dot_lanes<W>(passes, segment, at, nullptr, sums);
+      dot_lanes<W, false>(passes, segments, at, nullptr, sums);
     } else {
-      dot_lanes<W>(passes, segment, at, gravity, sums);
+      dot_lanes<W, true>(passes, segments, at, gravity, sums);
     }
   }
 };
 
 struct Rate {
   const Passes& passes;
-  Segment segment;
+  Segments segments;
   const float* gradient2;
   const std::int32_t* active;
   float* norm_x;
   float* per_update;
   template <int W>
   void run(std::size_t at) {
-    rate_lanes<W>(passes, segment, at, gradient2, active, norm_x, per_update);
+    rate_lanes<W>(passes, segments, at, gradient2, active, norm_x, per_update);
   }
 };
 
 struct Train {
   const Passes& passes;
-  Segment segment;
+  Segments segments;
   const float* update;
   const std::int32_t* active;
   template <int W>
   void run(std::size_t at) {
-    train_lanes<W>(passes, segment, at, update, active);
+    train_lanes<W>(passes, segments, at, update, active);
   }
 };
 
-void dot(const Passes& passes, Segment segment, const float* gravity, float* sums) {
-  by_lanes(passes.width, Dot{passes, segment, gravity, sums});
+void dot(const Passes& passes, Segments segments, const float* gravity, float* sums) {
+  by_lanes(passes.width, Dot{passes, segments, gravity, sums});
 }
 
-void rate(const Passes& passes, Segment segment, const float* gradient2, const std::int32_t* active, float* norm_x,
+void rate(const Passes& passes, Segments segments, const float* gradient2, const std::int32_t* active, float* norm_x,
           float* per_update) {
   if (passes.all_square_root) {
-    by_lanes(passes.width, Rate{passes, segment, gradient2, active, norm_x, per_update});
+    by_lanes(passes.width, Rate{passes, segments, gradient2, active, norm_x, per_update});
     return;
   }
   std::int32_t roots[kMostLanes];
   for (std::size_t lane = 0; lane < passes.width; ++lane) {
     roots[lane] = passes.rates[lane].square_root ? active[lane] : 0;
   }
-  by_lanes(passes.width, Rate{passes, segment, gradient2, roots, norm_x, per_update});
-  rate_powers(passes, segment, gradient2, active, norm_x, per_update);
+  by_lanes(passes.width, Rate{passes, segments, gradient2, roots, norm_x, per_update});
+  rate_powers(passes, segments, gradient2, active, norm_x, per_update);
 }
 
-void train(const Passes& passes, Segment segment, const float* update, const std::int32_t* active) {
-  by_lanes(passes.width, Train{passes, segment, update, active});
+void train(const Passes& passes, Segments segments, const float* update, const std::int32_t* active) {
+  by_lanes(passes.width, Train{passes, segments, update, active});
 }
 
 void exp(const float* x, float* out, std::size_t n) {

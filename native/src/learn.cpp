@@ -26,7 +26,7 @@ template <class Visit>
 void Bank::each_narrow(const Part& part, Visit visit) const {
   const auto lane = static_cast<std::size_t>(part.owner);
   auto* cells = const_cast<float*>(lanes_[lane].narrow.cells.data());
-  for (std::uint32_t f = part.segment.begin; f < part.segment.end; ++f) {
+  for (std::uint32_t f = part.begin; f < part.end; ++f) {
     const std::uint32_t place = narrow_places_[f];
     const std::size_t number = place & ~kInWide;
     const bool wide = (place & kInWide) != 0;
@@ -44,7 +44,7 @@ void Bank::dot(const Example& example) {
   const Passes all = passes();
   for (const Part& part : parts_) {
     if (part.owner < 0) {
-      kernel_->dot(all, part.segment, gravity, sums_.data());
+      kernel_->dot(all, wide(part), gravity, sums_.data());
       continue;
     }
     float sum = sums_[static_cast<std::size_t>(part.owner)];
@@ -63,7 +63,7 @@ void Bank::rate(const std::int32_t* active) {
   const Passes all = passes();
   for (const Part& part : parts_) {
     if (part.owner < 0) {
-      kernel_->rate(all, part.segment, gradient2_.data(), active, norm_x_.data(), per_update_.data());
+      kernel_->rate(all, wide(part), gradient2_.data(), active, norm_x_.data(), per_update_.data());
       continue;
     }
     const auto lane = static_cast<std::size_t>(part.owner);
@@ -88,7 +88,7 @@ void Bank::train(const std::int32_t* active) {
   const Passes all = passes();
   for (const Part& part : parts_) {
     if (part.owner < 0) {
-      kernel_->train(all, part.segment, update_.data(), active);
+      kernel_->train(all, wide(part), update_.data(), active);
       continue;
     }
     const auto lane = static_cast<std::size_t>(part.owner);

@@ -39,7 +39,7 @@ bool Observed::prepare(const Example& example, const std::vector<std::uint32_t>&
          std::any_of(empty.begin(), empty.end(), unknown);
 }
 
-bool Observed::observe(const Example& example, const std::vector<std::uint32_t>& empty, bool fresh) noexcept {
+bool Observed::observe_label(const Example& example, const std::vector<std::uint32_t>& empty) noexcept {
   if (example.labelled) {
     low_ = std::min(low_, static_cast<double>(example.label));
     high_ = std::max(high_, static_cast<double>(example.label));
@@ -49,11 +49,17 @@ bool Observed::observe(const Example& example, const std::vector<std::uint32_t>&
     changed |= sizes_[group] < 0;
     sizes_[group] = std::max<std::int64_t>(sizes_[group], 0);
   }
-  if (!fresh) return changed;
+  return changed;
+}
+
+bool Observed::observe(const Example& example, const std::vector<std::uint32_t>& empty, Bank* bank) noexcept {
+  bool changed = observe_label(example, empty);
   for (const Run& run : example.runs) {
     std::int64_t& size = sizes_[run.group];
     size = std::max<std::int64_t>(size, 0);
     for (std::uint32_t i = run.begin; i < run.end; ++i) {
+      if (bank != nullptr && bank->first_group(i) == run.group + 1) continue;
+      if (bank != nullptr && bank->first_group(i) == 0) bank->first_group(i) = run.group + 1;
       if (!seen_.add(run.group, example.hashes[i] & mask_)) continue;
       ++size;
       ++raw_features_;

@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "example.hpp"
+#include "bank.hpp"
 
 namespace chacha {
 
@@ -35,9 +35,11 @@ class Observed {
   // What must be known before anything is changed: room for all, and whether a group is new.
   // May throw, and changes nothing that can be seen.
   bool prepare(const Example& example, const std::vector<std::uint32_t>& empty, const Groups& groups);
-  // Takes in an example. `fresh` tells that its features may be new. Does not throw.
-  // True if a group's size changed.
-  bool observe(const Example& example, const std::vector<std::uint32_t>& empty, bool fresh) noexcept;
+  // Takes in an example. True if a group's size changed. Does not throw. `bank` has expanded the
+  // example and remembers which features were seen before; it may be null.
+  bool observe(const Example& example, const std::vector<std::uint32_t>& empty, Bank* bank) noexcept;
+  // The same for an example without new features.
+  bool observe_label(const Example& example, const std::vector<std::uint32_t>& empty) noexcept;
 
   double low() const { return low_; }
   double high() const { return high_; }

@@ -150,7 +150,7 @@ class BodyParser {
 
   void start(std::string_view name) {
     const std::uint32_t number = groups_.number(name);
-    seed_ = groups_[number].seed;
+    seed_ = groups_.seed(number);
     example_.open(number);
   }
 
