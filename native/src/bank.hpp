@@ -163,10 +163,10 @@ class Bank {
   bool all_constant_ = true;
 
   // The expanded example.
-  std::vector<std::uint32_t> places_;
-  std::vector<float> values_;
-  std::vector<std::uint32_t> narrow_places_;
-  std::vector<float> narrow_values_;
+  Pod<std::uint32_t> places_;
+  Pod<float> values_;
+  Pod<std::uint32_t> narrow_places_;
+  Pod<float> narrow_values_;
   struct Piece {
     Segment segment;
     std::int64_t owner;
@@ -182,8 +182,8 @@ class Bank {
   std::vector<std::uint32_t> run_of_;  // by group: 1 + its first run in this example
   std::uint64_t expansion_ = 0;
   bool complete_ = false;  // every feature has a place
-  std::vector<std::uint32_t> last_hashes_;
-  std::vector<Run> last_runs_;
+  Pod<std::uint32_t> last_hashes_;
+  Pod<Run> last_runs_;
 
   // By lane, for the example at hand.
   std::vector<float> sums_, gravity_, clipped_, gradient2_, norm_x_, per_update_, update_, exponent_;

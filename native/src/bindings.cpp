@@ -88,7 +88,7 @@ class DictPlan {
       if (entry.number != open) {
         if (open != 0xffffffffU) example.close();
         open = entry.number;
-        example.open(open);
+        example.open(open, groups.letter(open));
       }
       if (!add(entry, value, groups, example)) return false;
     }

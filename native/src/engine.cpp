@@ -295,7 +295,7 @@ Progress Engine::advance_columns(const ColumnBlock& block, std::size_t row, std:
     if (work > kWork) return {Status::kEnough, row, examples};
     example_.clear();
     for (const ColumnBlock::Part& part : block.parts) {
-      example_.open(part.group);
+      example_.open(part.group, groups_.letter(part.group));
       for (const Column& column : part.columns) column.append(row, example_);
       example_.close();
     }

@@ -1,11 +1,11 @@
 #include "example.hpp"
 
 #include <array>
+#include <utility>
 
 namespace chacha {
 
-void Example::settle(const Groups& groups, std::vector<std::uint32_t>& empty) {
-  empty.clear();
+void Example::arrange(const Groups& groups, std::vector<std::uint32_t>& empty) {
   std::array<std::uint64_t, 4> seen{};
   bool again = false;  // a letter comes back after another one
   int last = -1;
@@ -34,7 +34,7 @@ void Example::settle(const Groups& groups, std::vector<std::uint32_t>& empty) {
 }
 
 void Example::regroup(const Groups& groups) {
-  old_runs_.swap(runs);
+  std::swap(old_runs_, runs);
   old_hashes_ = hashes;
   old_values_ = values;
   runs.clear();
@@ -51,9 +51,9 @@ void Example::regroup(const Groups& groups) {
     for (const std::uint32_t i : by_letter[letter]) {
       const Run& run = old_runs_[i];
       const bool joined = !runs.empty() && runs.back().group == run.group;
-      if (!joined) open(run.group);
-      hashes.insert(hashes.end(), old_hashes_.begin() + run.begin, old_hashes_.begin() + run.end);
-      values.insert(values.end(), old_values_.begin() + run.begin, old_values_.begin() + run.end);
+      if (!joined) open(run.group, static_cast<unsigned char>(letter));
+      hashes.append(old_hashes_.begin() + run.begin, old_hashes_.begin() + run.end);
+      values.append(old_values_.begin() + run.begin, old_values_.begin() + run.end);
       close();
     }
   }

@@ -1,11 +1,13 @@
 // One example: features by group, hashed, in VW's order; a label, a weight, an initial prediction.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
 #include "groups.hpp"
+#include "pod.hpp"
 
 namespace chacha {
 
@@ -22,11 +24,13 @@ struct Example {
   float weight = 1.0F;
   float initial = 0.0F;
   std::string_view tag;               // into the text that was parsed
-  std::vector<Run> runs;              // as they stand, empty ones too
-  std::vector<std::uint32_t> hashes;  // of all features
-  std::vector<float> values;
+  Pod<Run> runs;              // as they stand, empty ones too
+  Pod<std::uint32_t> hashes;  // of all features
+  Pod<float> values;
 
   void clear() {
+    settled_ = true;
+    letters_ = {};
     labelled = false;
     label = 0.0F;
     weight = 1.0F;
@@ -37,27 +41,43 @@ struct Example {
     values.clear();
   }
 
-  void open(std::uint32_t group) {
-    const auto at = static_cast<std::uint32_t>(hashes.size());
-    runs.push_back({group, at, at});
+  void open(std::uint32_t group, unsigned char letter) {
+    std::uint64_t& word = letters_[letter >> 6];
+    const std::uint64_t bit = std::uint64_t{1} << (letter & 63U);
+    settled_ &= (word & bit) == 0;
+    word |= bit;
+    Run& run = runs.add();  // field by field: the processor waits for halves put together
+    run.group = group;
+    run.begin = run.end = static_cast<std::uint32_t>(hashes.size());
   }
   void add(std::uint32_t hash, float value) {
     hashes.push_back(hash);
     values.push_back(value);
   }
-  void close() { runs.back().end = static_cast<std::uint32_t>(hashes.size()); }
+  void close() {
+    Run& run = runs.back();
+    run.end = static_cast<std::uint32_t>(hashes.size());
+    settled_ &= run.begin < run.end;
+  }
 
   // Bring the runs into VW's order: those of one first letter together, letters in order of
   // appearance; empty runs are dropped, neighbours of one group are joined. `empty` receives the
   // groups of the dropped ones, which the stream has shown all the same.
-  void settle(const Groups& groups, std::vector<std::uint32_t>& empty);
+  void settle(const Groups& groups, std::vector<std::uint32_t>& empty) {
+    empty.clear();
+    if (!settled_) arrange(groups, empty);
+  }
 
  private:
+  void arrange(const Groups& groups, std::vector<std::uint32_t>& empty);
   void regroup(const Groups& groups);
 
-  std::vector<Run> old_runs_;
-  std::vector<std::uint32_t> old_hashes_;
-  std::vector<float> old_values_;
+  bool settled_ = true;  // as long as every run has a letter of its own, and a feature
+  std::array<std::uint64_t, 4> letters_{};
+
+  Pod<Run> old_runs_;
+  Pod<std::uint32_t> old_hashes_;
+  Pod<float> old_values_;
 };
 
 }  // namespace chacha

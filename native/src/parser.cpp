@@ -151,7 +151,7 @@ class BodyParser {
   void start(std::string_view name) {
     const std::uint32_t number = groups_.number(name);
     seed_ = groups_.seed(number);
-    example_.open(number);
+    example_.open(number, groups_.letter(number));
   }
 
   bool feature() {
