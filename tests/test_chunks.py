@@ -8,7 +8,6 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -23,14 +22,6 @@ from chacha.sources.csvfile import CsvFile
 from chacha.sources.records import JsonLines, RecordReader
 from chacha.sources.sparse import LibsvmFile
 from chacha.sources.vw import VWFile, VWJsonFile
-from chacha.vwtext import (
-    read_number,
-    read_numbers,
-    show_all_exactly,
-    show_exactly,
-    show_number,
-    show_numbers,
-)
 
 
 class Pipe(io.BytesIO):
@@ -179,21 +170,6 @@ def test_batches_may_have_any_size(
         return list(source), (reader.kinds, reader.codes)
 
     assert read(size) == read(40)
-
-
-@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=20))
-def test_many_numbers_are_written_as_one_by_one(values: list[float]) -> None:
-    array = np.array(values, np.float64)
-    texts, reads = show_numbers(array)
-    assert list(zip(texts, reads, strict=True)) == [show_number(value) for value in values]
-    texts, reads = show_all_exactly(array)
-    assert list(zip(texts, reads, strict=True)) == [show_exactly(value) for value in values]
-
-
-@given(st.lists(st.from_regex(r"-?[0-9]{1,20}(\.[0-9]{0,20})?", fullmatch=True), max_size=20))
-def test_many_numbers_are_read_as_one_by_one(texts: list[str]) -> None:
-    ascii_texts = [text for text in texts if text.isascii()]
-    assert read_numbers(ascii_texts).tolist() == [read_number(text) for text in ascii_texts]
 
 
 def test_a_limit_leaves_no_trace_of_rows_that_were_not_learned() -> None:

@@ -203,7 +203,7 @@ def test_every_line_format_from_stdin(form: str) -> None:
 def test_libsvm_from_stdin() -> None:
     for flags in ([], ["--format", "libsvm"]):
         done = cli("convert", "-", "-o", "-", *flags, stdin="1 1:1.5 2:2\n-1 2:3\n")
-        assert done.stdout == "1.0 |a 1:1.5 |b 2:2\n-1.0 |a |b 2:3\n"
+        assert done.stdout == "1.0 |a 1:1.5 |b 2:2.0\n-1.0 |a |b 2:3.0\n"
 
 
 def test_arrow_from_stdin_and_what_cannot_be(tmp_path: Path) -> None:

@@ -437,9 +437,9 @@ def test_libsvm(tmp_path: Path) -> None:
     rows = [row for row in open_source(path) if isinstance(row, chacha.Example)]
     empty = " |d |e |f |g |h |i"
     assert [row.line for row in rows] == [
-        f"1.0 |a 1:0.50 3 |b |c{empty.replace(' |d', ' |d 12:0.2')}",
-        f"-1.0 |a 2:-7 |b |c{empty}",
-        f"0.0 |a |b |c{empty} 25:4",
+        f"1.0 |a 1:0.5 3 |b |c{empty.replace(' |d', ' |d 12:0.2')}",
+        f"-1.0 |a 2:-7.0 |b |c{empty}",
+        f"0.0 |a |b |c{empty} 25:4.0",
     ]
     parsed = [chacha.parse_line(row.line) for row in rows]
     assert [row.groups for row in parsed] == [row.groups for row in rows]
@@ -447,7 +447,7 @@ def test_libsvm(tmp_path: Path) -> None:
     assert sorted(next(r for r in few if isinstance(r, chacha.Example)).groups) == ["a", "b"]
     sized = TableSpec(groups={"u": ("1", "2"), "v": ("3",)})
     first = next(r for r in open_source(path, sized) if isinstance(r, chacha.Example))
-    assert first.line == "1.0 |u 1:0.50 |v 3 |rest 12:0.2"
+    assert first.line == "1.0 |u 1:0.5 |v 3 |rest 12:0.2"
 
 
 def test_sparse_arff(tmp_path: Path) -> None:

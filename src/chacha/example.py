@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from chacha.errors import BadExample
-from chacha.vwtext import FLOAT32_MAX, hash_name, read_number, show_exactly, show_number
+from chacha.vwtext import FLOAT32_MAX, hash_name, read_number, show_exactly
 
 __all__ = ["Example", "Feature", "make_example", "parse_line"]
 
@@ -19,7 +19,7 @@ DEFAULT_GROUP = " "
 
 
 class Feature(NamedTuple):
-    """A feature: its name, its value as VW reads it (a float32), and VW's hash of it.
+    """A feature: its name, its value (a float32, the one VW reads), and VW's hash of it.
 
     >>> parse_line("1 |a x:0.5").groups["a"][0]
     Feature(name='x', value=0.5, hashed=3378043016)
@@ -217,6 +217,8 @@ def make_example(
 ) -> Example:
     """An example from groups of (name, value); names must be safe for VW text.
 
+    A value becomes the nearest float32, and is written so that VW reads exactly that one.
+
     >>> make_example({"a": [("x", 0.5), ("red", 1.0)]}, label=1.0).line
     '1.0 |a x:0.5 red'
     """
@@ -235,14 +237,14 @@ def make_example(
                 words.append(name)
                 features.append(Feature(name, 1.0, hash_name(name, seed)))
                 continue
-            text, read = show_number(value)
+            text, read = show_exactly(value)
             if not -FLOAT32_MAX <= read <= FLOAT32_MAX:
                 raise BadExample(
                     f"feature {name!r} of group {group!r} is {value!r}; values must be finite",
                     "value not finite",
                 )
             if read != 0.0:
-                words.append(f"{name}:{text}")
+                words.append(name if read == 1.0 else f"{name}:{text}")
                 features.append(Feature(name, read, hash_name(name, seed)))
         made[group] = features
         parts.append(" ".join(words))

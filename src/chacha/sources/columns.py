@@ -15,7 +15,7 @@ from chacha.errors import BadExample, SourceError
 from chacha.example import Feature
 from chacha.sources.cells import LARGEST_INTEGER, Pairs, number, pairs
 from chacha.sources.spec import Kind
-from chacha.vwtext import FLOAT32_MAX, hash_name, show_number, show_numbers
+from chacha.vwtext import FLOAT32_MAX, hash_name, show_all_exactly, show_exactly
 
 __all__ = ["Cell", "Made", "flat_columns", "kind_of_type", "make_cells", "numbers", "pairs_cell"]
 
@@ -205,20 +205,20 @@ def _number(value: Any, decimal: str) -> float | BadExample:
 
 
 def number_cells(name: str, seed: int, values: Sequence[float]) -> list[Cell | BadExample]:
-    """Numbers as cells, written and read as VW does; 0 is an empty one.
+    """Numbers as cells, each the nearest float32; 0 is an empty one.
 
     >>> [cell.text for cell in number_cells("x", 0, [0.5, 1.0, 0.0])]
     ['x:0.5', 'x', '']
     """
     hashed = hash_name(name, seed)
-    texts, reads = show_numbers(np.array(values, np.float64))
+    texts, reads = show_all_exactly(np.array(values, np.float64))
     cells: list[Cell | BadExample] = []
     new = tuple.__new__  # a named tuple made without a call of Python
     for value, text, read in zip(values, texts, reads, strict=True):
         if read == 0.0:
             cells.append(EMPTY)
         elif -FLOAT32_MAX <= read <= FLOAT32_MAX:
-            written = name if value == 1.0 else f"{name}:{text}"
+            written = name if read == 1.0 else f"{name}:{text}"
             cells.append(new(Cell, (written, (new(Feature, (name, read, hashed)),))))
         else:
             cells.append(_too_far(value))
@@ -238,11 +238,11 @@ def pairs_cell(made: Pairs, seed: int) -> Cell:
     words: list[str] = []
     features: list[Feature] = []
     for name, value in made:
-        text, read = ("", 1.0) if value == 1.0 else show_number(value)
+        text, read = ("", 1.0) if value == 1.0 else show_exactly(value)
         if not math.isfinite(read):
             raise _too_far(value)
         if read != 0.0:
-            words.append(f"{name}:{text}" if text else name)
+            words.append(name if read == 1.0 else f"{name}:{text}")
             features.append(Feature(name, read, hash_name(name, seed)))
     return Cell(" ".join(words), tuple(features))
 

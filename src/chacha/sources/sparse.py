@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from math import isfinite
 from operator import lt
 from typing import Any, NamedTuple, cast
 
@@ -20,15 +21,7 @@ from chacha.sources.dicts import DictReader
 from chacha.sources.filesource import FileSource
 from chacha.sources.grouping import parts
 from chacha.sources.spec import GroupBy, TableSpec
-from chacha.vwtext import (
-    FLOAT32_MAX,
-    escape,
-    hash_name,
-    read_numbers,
-    show_all_exactly,
-    show_number,
-    show_numbers,
-)
+from chacha.vwtext import FLOAT32_MAX, escape, hash_name, show_all_exactly, show_exactly
 
 __all__ = ["LibsvmFile", "SparseRows", "looks_like_libsvm"]
 
@@ -37,8 +30,9 @@ DECIDING = 100  # rows that decide how many columns there are
 ROWS = 1024
 MOST_KNOWN = 1 << 16
 MOST_HELD = 100_000  # rows that are waited for at most
-_DECIMAL = re.compile(r"-?\d{1,20}(\.\d{0,20})?", re.ASCII)
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?(inf|nan)", re.I)
+_NUMBER = re.compile(
+    r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?(?:[iI][nN][fF]|[nN][aA][nN])"
+)
 _LIBSVM = re.compile(r"[+-]?[\d.]+(?:[eE][+-]?\d+)?(?:\s+(?:qid|\d+):\S+)+\s*(?:#.*)?")
 
 
@@ -107,27 +101,23 @@ def _is_good(row: Line) -> bool:
     return all(map(lt, indices, indices[1:]))
 
 
-def index_and_value(word: str) -> tuple[int, str, float | None]:
-    """The index, the value as text, and what VW reads there; None where that is plain to read.
-
-    Plain values stay as they stand, others are written anew.
+def index_and_value(word: str) -> tuple[int, float]:
+    """The index and the number, if a float32 can hold it.
 
     >>> index_and_value("3:0.50"), index_and_value("3:5e-1")
-    ((3, '0.50', None), (3, '0.5', 0.5))
+    ((3, 0.5), (3, 0.5))
     """
     index, _, value = word.partition(":")
     if not index.isdecimal() or not index.isascii() or not value:
         raise BadExample(f"{word!r:.40} is not index:value", "malformed")
     if len(index) > 18:
         raise BadExample(f"{word!r:.40} has an index beyond 10^18", "malformed")
-    if _DECIMAL.fullmatch(value):
-        return int(index), value, None
     if not _NUMBER.fullmatch(value):
         raise BadExample(f"{word!r:.40} has no number after ':'", "malformed")
-    text, read = show_number(float(value))
-    if not -FLOAT32_MAX <= read <= FLOAT32_MAX:
+    number = float(value)
+    if not -FLOAT32_MAX <= number <= FLOAT32_MAX and not isfinite(show_exactly(number)[1]):
         raise BadExample(f"{word!r:.40} has no finite value", NOT_FINITE)
-    return int(index), text, read
+    return int(index), number
 
 
 class LibsvmFile(FileSource):
@@ -219,25 +209,22 @@ class LibsvmFile(FileSource):
         """What words become that are new: each distinct one is looked at once."""
         assert self._groups is not None
         words: list[str] = []
-        read: list[tuple[int, str, float | None]] = []
+        read: list[tuple[int, float]] = []
         for word in new:
             try:
                 read.append(index_and_value(word))
                 words.append(word)
             except BadExample as error:
                 self._known[word] = error
-        indices = np.array([index for index, _, _ in read], np.int64)
+        indices = np.array([index for index, _ in read], np.int64)
         ids = self._groups.ids(indices)
         hashes = (indices + self._groups.seeds()[ids]) & 0xFFFFFFFF  # a number stands for itself
-        plain = [text if known is None else "0" for _, text, known in read]
-        values: list[float] = read_numbers(plain).tolist()
-        made = zip(words, read, ids.tolist(), hashes.tolist(), values, strict=True)
-        for word, (index, text, known), group, hashed, value in made:
-            number = value if known is None else known
-            if not -FLOAT32_MAX <= number <= FLOAT32_MAX:
-                self._known[word] = BadExample(f"{word!r:.40} has no finite value", NOT_FINITE)
-            else:
-                self._known[word] = entry(index, group, str(index), text, number, hashed)
+        texts, values = show_all_exactly(np.array([number for _, number in read], np.float64))
+        made = zip(
+            words, indices.tolist(), ids.tolist(), texts, values, hashes.tolist(), strict=True
+        )
+        for word, index, group, text, value, hashed in made:
+            self._known[word] = entry(index, group, str(index), text, value, hashed)
 
 
 def entry(index: int, group: int, name: str, text: str, value: float, hashed: int) -> Entry:
@@ -380,7 +367,7 @@ def _entries(part: Any, groups: Ranges) -> list[Entry | BadExample]:
     hashes = [hash_name(name, seed) for name, seed in zip(names, seeds, strict=True)]
     numbers: list[int] = ids.tolist()
     values, value_of = np.unique(part.data.astype(np.float64), return_inverse=True)
-    texts, reads = show_numbers(values)
+    texts, reads = show_all_exactly(values)
     pairs, pair_of = np.unique(which * len(values) + value_of, return_inverse=True)
     found: list[Entry | BadExample] = []  # each distinct pair of column and value once
     for pair in pairs.tolist():
