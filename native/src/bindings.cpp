@@ -258,14 +258,14 @@ class PyEngine {
     return true;
   }
 
-  std::tuple<int, std::size_t, std::size_t> advance_text(nb::handle text, std::size_t at, bool last,
+  std::tuple<int, std::size_t, std::size_t> advance_text(nb::handle text, std::size_t at, std::size_t end,
                                                          std::size_t limit) {
     const Buffer buffer(text);
     Progress progress{};
     {
       nb::gil_scoped_release release;
       const std::lock_guard<std::mutex> held(mutex_);
-      progress = engine_.advance_text(buffer.text(), at, last, limit);
+      progress = engine_.advance_text(buffer.text().substr(0, end), at, true, limit);
     }
     return {static_cast<int>(progress.status), progress.at, progress.examples};
   }

@@ -200,9 +200,9 @@ class FusedDriver(Driver):
         self._raise_failures()
         return decisions
 
-    def advance_text(self, data: bytes, at: int, limit: int) -> Advance:
-        """Learn lines of VW text from byte `at` on, until something happens."""
-        return self._advance(lambda a, n: self.engine.advance_text(data, a, True, n), at, limit)
+    def advance_text(self, data: bytes | bytearray, at: int, end: int, limit: int) -> Advance:
+        """Learn the lines of VW text in the bytes from `at` to `end`, until something happens."""
+        return self._advance(lambda a, n: self.engine.advance_text(data, a, end, n), at, limit)
 
     def advance_columns(self, block: NativeBlock, row: int, end: int, limit: int) -> Advance:
         """Learn the rows from `row` to `end` of a table, until something happens."""

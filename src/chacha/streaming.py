@@ -114,16 +114,17 @@ class Passing:
             yield _stretch(self.driver.learn(example), record)
 
     def _text(self, driver: FusedDriver, block: TextBlock, record: bool) -> Iterator[Stretch]:
-        at, line = 0, 0
-        while at < len(block.data) and self._left > 0:
-            advance = driver.advance_text(block.data, at, self._room(driver))
-            at, line = advance.at, line + advance.examples
+        at = block.begin
+        while at < block.end and self._left > 0:
+            advance = driver.advance_text(block.data, at, block.end, self._room(driver))
+            at = advance.at
+            block.lines += advance.examples
             yield from self._took(driver, advance)
             if advance.status is Status.BAD and self._left > 0:
-                end = block.data.find(b"\n", at)
-                end = len(block.data) if end < 0 else end
-                yield from self._row(vw_row(block.data[at:end], block.place(line)), record)
-                at, line = end + 1, line + 1
+                line, at = block.line(at)
+                row = vw_row(line, block.place)
+                block.lines += 1
+                yield from self._row(row, record)
 
     def _columns(self, driver: FusedDriver, block: ColumnBlock, record: bool) -> Iterator[Stretch]:
         native = native_block(block)
@@ -132,22 +133,22 @@ class Passing:
         stop = next(stops)
         while row < rows and self._left > 0:
             if row == stop:
-                block.taken(row + 1)
+                block.took(row + 1, False)
                 yield from self._row(block.bad[row], record)
                 row, stop = row + 1, next(stops)
                 continue
             before = row
-            block.taken(row + 1)
+            block.took(row, True)
             advance = driver.advance_columns(native, row, stop, self._room(driver))
             row = advance.at
-            block.taken(row)
+            block.took(row, True)
             if advance.served is not None and block.tags is not None:
                 advance = advance._replace(
                     served=advance.served._replace(tags=block.tags[before:row])
                 )
             yield from self._took(driver, advance)
             if advance.status is Status.BAD and self._left > 0:
-                block.taken(row + 1)
+                block.took(row + 1, False)
                 yield from self._row(_bad_label(block, row, self.prepare), record)
                 row += 1
 

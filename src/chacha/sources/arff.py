@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 import pyarrow as pa
 
@@ -17,7 +18,7 @@ from chacha.sources.bytestream import BLOCK, line_blocks
 from chacha.sources.filesource import FileSource
 from chacha.sources.schema import Schema
 from chacha.sources.spec import Kind, listed
-from chacha.sources.table import TableReader
+from chacha.sources.table import Row, TableReader
 
 __all__ = ["ArffFile"]
 
@@ -137,6 +138,13 @@ class ArffFile(FileSource):
     table: TableReader | None = None  # once it is being read
 
     def __iter__(self) -> Iterator[Example | Bad]:
+        return cast("Iterator[Example | Bad]", self._items(in_blocks=False))
+
+    def blocks(self) -> Iterator[Row]:
+        """The rows as columns, where that is possible."""
+        return self._items(in_blocks=True)
+
+    def _items(self, in_blocks: bool) -> Iterator[Row]:
         attributes: list[Attribute] = []
         table: TableReader | None = None
         number = 0
@@ -149,7 +157,7 @@ class ArffFile(FileSource):
                     if used is None:
                         continue
                     lines, start = lines[used:], start + used
-                    table = self.table = self._open(attributes)
+                    table = self.table = self._open(attributes, in_blocks)
                 yield from table.read(_batch(lines, start, attributes))
             if table is not None:
                 yield from table.finish()
@@ -177,7 +185,7 @@ class ArffFile(FileSource):
                 raise SourceError(f"{self.name}:{start + i}: {error}") from error
         return None
 
-    def _open(self, attributes: list[Attribute]) -> TableReader:
+    def _open(self, attributes: list[Attribute], in_blocks: bool) -> TableReader:
         names = [attribute.name for attribute in attributes]
         for name, times in Counter(names).items():
             if times > 1:
@@ -196,7 +204,7 @@ class ArffFile(FileSource):
             categories={a.name: a.categories for a in attributes},
             expected=self.expected,
         )
-        return TableReader(schema, self.reader)
+        return TableReader(schema, self.reader, in_blocks=in_blocks)
 
 
 def _row(line: str, attributes: Sequence[Attribute]) -> list[str | None]:

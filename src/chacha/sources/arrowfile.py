@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,12 +19,13 @@ from chacha.sources.columns import kind_of_type
 from chacha.sources.dicts import DictReader
 from chacha.sources.schema import Schema
 from chacha.sources.spec import Kind, TableSpec
-from chacha.sources.table import TableReader
+from chacha.sources.table import Row, TableReader
 from chacha.sources.written import WrittenExamples, is_written
 
 __all__ = ["ROWS", "ArrowTable", "open_arrow", "open_parquet"]
 
 ROWS = 4096  # of a batch
+MOST_CELLS = 1 << 18  # of a batch that becomes a block
 Batches = Callable[[], Iterable[pa.RecordBatch]]
 
 
@@ -60,6 +61,13 @@ class ArrowTable:
         self._expected, self._background = expected, background
 
     def __iter__(self) -> Iterator[Example | Bad]:
+        return cast("Iterator[Example | Bad]", self._items(in_blocks=False))
+
+    def blocks(self) -> Iterator[Row]:
+        """The rows as columns, where that is possible."""
+        return self._items(in_blocks=True)
+
+    def _items(self, in_blocks: bool) -> Iterator[Row]:
         types, structs = self._columns()
         schema = Schema(
             self.spec,
@@ -71,8 +79,9 @@ class ArrowTable:
             categories=self._categories,
             expected=self._expected,
         )
-        table = self.table = TableReader(schema, self._reader)
-        small = small_batches(self._batches())
+        table = self.table = TableReader(schema, self._reader, in_blocks=in_blocks)
+        rows = max(ROWS, MOST_CELLS // len(types)) if in_blocks else ROWS
+        small = small_batches(self._batches(), rows)
         try:
             with Ahead(small, most=4) if self._background else nullcontext(small) as batches:
                 for batch in batches:
@@ -125,16 +134,16 @@ class ArrowTable:
         return kinds
 
 
-def small_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The batches, none of them larger than :data:`ROWS`, none empty.
+def small_batches(batches: Iterable[pa.RecordBatch], rows: int = ROWS) -> Iterator[pa.RecordBatch]:
+    """The batches, none of more than so many rows, none empty.
 
     >>> batch = pa.record_batch({"x": list(range(5000))})
     >>> [len(part) for part in small_batches([batch])]
     [4096, 904]
     """
     for batch in batches:
-        for start in range(0, len(batch), ROWS):
-            yield batch.slice(start, ROWS)
+        for start in range(0, len(batch), rows):
+            yield batch.slice(start, rows)
 
 
 def open_parquet(

@@ -27,6 +27,26 @@ class Batch:
     text: frozenset[str] | set[str] = frozenset()  # columns in which numbers are written as text
     damaged: bool = False  # what was not UTF-8 stands as DAMAGE
 
+    def split(self, rows: int) -> tuple[Batch, Batch]:
+        """The first rows, and the others; not for a batch with ragged rows."""
+        assert not self.ragged
+        lines = self.lines
+        first = Batch(
+            self.columns.slice(0, rows),
+            lines=None if lines is None else lines[:rows],
+            bad={row: told for row, told in self.bad.items() if row < rows},
+            text=self.text,
+            damaged=self.damaged,
+        )
+        rest = Batch(
+            self.columns.slice(rows),
+            lines=None if lines is None else lines[rows:],
+            bad={row - rows: told for row, told in self.bad.items() if row >= rows},
+            text=self.text,
+            damaged=self.damaged,
+        )
+        return first, rest
+
 
 class Expected:
     """The columns that several files of one stream must have in common.

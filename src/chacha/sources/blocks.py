@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,16 +23,30 @@ __all__ = [
 ]
 
 
-class TextBlock(NamedTuple):
-    """Whole lines of VW text, and how many came before them."""
+@dataclass
+class TextBlock:
+    """Whole lines of VW text: the bytes from `begin` to `end` of `data`, good until the next.
 
-    data: bytes
+    Whoever takes the lines counts them in `lines`.
+    """
+
+    data: bytes | bytearray
     name: str
     lines_before: int
+    begin: int
+    end: int
+    lines: int = 0
 
-    def place(self, line: int) -> str:
-        """Where the line of that number stands, counted from 0 in this block."""
-        return f"{self.name}:{self.lines_before + line + 1}"
+    @property
+    def place(self) -> str:
+        """Where the next line stands."""
+        return f"{self.name}:{self.lines_before + self.lines + 1}"
+
+    def line(self, at: int) -> tuple[bytes, int]:
+        """The line that begins at a byte, and where the next one begins."""
+        end = self.data.find(b"\n", at, self.end)
+        end = self.end if end < 0 else end
+        return bytes(self.data[at:end]), end + 1
 
 
 @dataclass(frozen=True)
@@ -64,7 +78,7 @@ class ColumnBlock:
     tags: Sequence[str] | None = None
     bad: Mapping[int, Bad] = field(default_factory=dict)  # rows that cannot be used
     target: str = ""
-    taken: Callable[[int], None] = lambda row: None  # so many rows have been taken
+    took: Callable[[int, bool], None] = lambda rows, good: None  # called for the rows so far
 
     def label_place(self, row: int) -> str:
         """Where the label of a row stands."""

@@ -29,6 +29,7 @@ __all__ = [
 ]
 
 READ = 1 << 16  # what a cut-off file may cost at most
+PLAIN = 1 << 18  # what is read at once of a file that lies there uncompressed
 BLOCK = 1 << 19  # what is turned into columns at once
 LONGEST = 1 << 26  # bytes of one line or row
 MOST_EXPANSION = 500  # a compressed file may become so many times longer
@@ -84,16 +85,20 @@ class Raw(io.RawIOBase):
         if self._size is not None:
             want = min(want, self._size - self.consumed)
         data, self._head = self._head[:want], self._head[want:]
-        if want and not data:
-            data = self._take(want) or b""
-        if want and not data and self._size is not None:
+        got = len(data)
+        if want and not data and self._size is not None and hasattr(self._file, "readinto"):
+            got = self._file.readinto(memoryview(buffer)[:want]) or 0
+        elif want:
+            data = data or self._take(want) or b""
+            got = len(data)
+            buffer[:got] = data
+        if want and not got and self._size is not None:
             raise SourceError(
                 f"the file shrank while it was read, from {self._size} to "
                 f"{self.consumed} bytes; read a copy of it"
             )
-        self.consumed += len(data)
-        buffer[: len(data)] = data
-        return len(data)
+        self.consumed += got
+        return got
 
     @property
     def grew(self) -> bool:
@@ -267,11 +272,7 @@ class ByteReader:
         if self.failed is not None:
             raise SourceError(f"{self.failed} ({after})") from self.failed
         if self.unfinished:
-            message = (
-                f"the file grew while it was read, and its last line was not whole yet ({after}); "
-                "to follow a file: tail -n +1 -f FILE | chacha run -"
-            )
-            yield Bad(self.name, "unfinished line", message, harmless=True)
+            yield unfinished(self.name, after)
 
     def close(self) -> None:
         """Stop reading."""
@@ -282,6 +283,19 @@ class ByteReader:
 
     def __exit__(self, *_: Any) -> None:
         self.close()
+
+
+def unfinished(name: str, after: str) -> Bad:
+    """A last line that was still being written; it is left out.
+
+    >>> unfinished("a.vw", "after line 7").reason
+    'unfinished line'
+    """
+    message = (
+        f"the file grew while it was read, and its last line was not whole yet ({after}); "
+        "to follow a file: tail -n +1 -f FILE | chacha run -"
+    )
+    return Bad(name, "unfinished line", message, harmless=True)
 
 
 class _AsFile(io.RawIOBase):
@@ -364,3 +378,45 @@ def text_blocks(reader: ByteReader, least: int = 0) -> Iterator[bytes]:
     rest = b"".join(parts)
     if rest and reader.is_whole(rest):
         yield rest
+
+
+def open_plain(path: str) -> Raw | None:
+    """The bytes of a file that lies there uncompressed; None if it is anything else.
+
+    >>> open_plain("-") is None
+    True
+    """
+    if path == "-" or is_url(path):
+        return None
+    raw = _open(path)
+    first = raw.peek(LONGEST_MAGIC)
+    if raw.patient and not any(first.startswith(magic) for magic in MAGIC):
+        return raw
+    raw.close()
+    return None
+
+
+def plain_blocks(raw: Raw) -> Iterator[tuple[bytearray, int]]:
+    """As :func:`text_blocks`, in one buffer that is used again: the bytes, and where lines end.
+
+    >>> import io
+    >>> [bytes(data[:end]) for data, end in plain_blocks(Raw(io.BytesIO(b"a\\nb"), "x", 3))]
+    [b'a\\n', b'b']
+    """
+    buffer, kept = bytearray(PLAIN), 0
+    while True:
+        if kept == len(buffer):
+            if kept > LONGEST:
+                raise SourceError(f"a line is longer than {LONGEST} bytes")
+            buffer = buffer + bytearray(kept)
+        with memoryview(buffer) as view:
+            end = kept + raw.readinto(view[kept:])
+        if end == kept:
+            break
+        cut = buffer.rfind(b"\n", kept, end) + 1
+        if cut:
+            yield buffer, cut
+            buffer[: end - cut] = buffer[cut:end]
+        kept = end - cut
+    if kept and not raw.grew:
+        yield buffer, kept

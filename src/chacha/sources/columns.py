@@ -17,7 +17,16 @@ from chacha.sources.cells import LARGEST_INTEGER, Pairs, number, pairs
 from chacha.sources.spec import Kind
 from chacha.vwtext import FLOAT32_MAX, hash_name, show_all_exactly, show_exactly
 
-__all__ = ["Cell", "Made", "flat_columns", "kind_of_type", "make_cells", "numbers", "pairs_cell"]
+__all__ = [
+    "Cell",
+    "Made",
+    "flat_columns",
+    "kind_of_type",
+    "make_cells",
+    "number_array",
+    "numbers",
+    "pairs_cell",
+]
 
 
 class Cell(NamedTuple):
@@ -35,7 +44,7 @@ class Made(NamedTuple):
     """The distinct values of a column as cells, which row holds which, and the bad ones."""
 
     cells: list[Cell | BadExample]
-    rows: list[int]  # -1 where the cell is empty
+    rows: NDArray[np.int32]  # -1 where the cell is empty
 
     @property
     def bad(self) -> bool:
@@ -45,7 +54,7 @@ class Made(NamedTuple):
     def by_row(self, empty: Cell) -> list[Cell | BadExample]:
         """The cells, one for each row."""
         cells = [*self.cells, empty]  # -1 is the last
-        return [cells[i] for i in self.rows]
+        return [cells[i] for i in self.rows.tolist()]
 
 
 def flat_columns(batch: pa.RecordBatch | pa.Table) -> dict[str, pa.Array]:
@@ -184,6 +193,32 @@ def numbers(column: pa.Array, decimal: str = ".") -> list[float | BadExample]:
     return [_number(value, decimal) for value in python_values(column)]
 
 
+def number_array(column: pa.Array, decimal: str = ".") -> NDArray[np.float64] | None:
+    """As :func:`numbers`, as an array with NaN for nulls; None if a value needs a second look.
+
+    >>> number_array(pa.array([1.5, None])).tolist(), number_array(pa.array(["1", "red"]))
+    ([1.5, nan], None)
+    """
+    types = pa.types
+    if types.is_string(column.type):
+        if decimal != ".":
+            return None
+        most = LARGEST_INTEGER - 1.0
+        try:
+            values = pc.cast(column, pa.float64())
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            return None
+    elif is_castable(column.type):
+        most = FLOAT32_MAX if types.is_floating(column.type) else LARGEST_INTEGER - 1.0
+        values = pc.cast(column, pa.float64(), safe=False)
+    else:
+        return None
+    found: NDArray[np.float64] = values.to_numpy(zero_copy_only=False)
+    if np.count_nonzero(np.abs(found) <= most) != len(found) - column.null_count:
+        return None
+    return found
+
+
 def is_castable(column: pa.DataType) -> bool:
     """Whether Arrow turns a type into numbers by itself.
 
@@ -253,7 +288,7 @@ def make_cells(
     """A column as cells: each distinct value is looked at once.
 
     >>> made = make_cells(pa.array(["red", None] * 20), Kind.CATEGORY, "c", 0, None, ".")
-    >>> [cell.text for cell in made.cells], made.rows[:2]
+    >>> [cell.text for cell in made.cells], made.rows[:2].tolist()
     (['c=red'], [0, -1])
     """
     if len(column) < FEW:
@@ -314,7 +349,7 @@ def _few_cells(
             cells.append(pairs_cell(made, seed))
         except BadExample as error:
             cells.append(error)
-    return Made(cells, rows)
+    return Made(cells, np.array(rows, np.int32))
 
 
 def texts_or_nulls(column: pa.Array, nulls: Sequence[str]) -> pa.Array:
@@ -333,16 +368,17 @@ def texts_or_nulls(column: pa.Array, nulls: Sequence[str]) -> pa.Array:
     return pc.if_else(empty, pa.scalar(None, pa.string()), column)
 
 
-def distinct(column: pa.Array) -> tuple[list[int], pa.Array]:
+def distinct(column: pa.Array) -> tuple[NDArray[np.int32], pa.Array]:
     """Which distinct value each row holds (-1: none), and the values.
 
-    >>> distinct(pa.array([3, 3, None, 5]))[0]
+    >>> distinct(pa.array([3, 3, None, 5]))[0].tolist()
     [0, 0, -1, 1]
     """
     if is_vector(column.type):
         present = pc.is_valid(column)
         numbered = np.where(present.to_numpy(zero_copy_only=False), 1, 0)
         rows = np.where(numbered == 1, np.cumsum(numbered) - 1, -1)
-        return rows.tolist(), column.filter(present)
+        return rows.astype(np.int32), column.filter(present)
     encoded = column.dictionary_encode()
-    return pc.fill_null(encoded.indices, -1).to_pylist(), encoded.dictionary
+    found: NDArray[np.int32] = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
+    return found.astype(np.int32, copy=False), encoded.dictionary

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
@@ -22,7 +23,7 @@ from chacha.sources.cells import is_number
 from chacha.sources.filesource import FileSource
 from chacha.sources.schema import Schema
 from chacha.sources.spec import CsvDialect
-from chacha.sources.table import TableReader
+from chacha.sources.table import Row, TableReader
 
 __all__ = ["CsvFile"]
 
@@ -52,13 +53,20 @@ class CsvFile(FileSource):
         return f"CSV, delimiter {found.delimiter!r}, {header}{decimal}{encoding}"
 
     def __iter__(self) -> Iterator[Example | Bad]:
+        return cast("Iterator[Example | Bad]", self._items(in_blocks=False))
+
+    def blocks(self) -> Iterator[Row]:
+        """The rows as columns, where that is possible."""
+        return self._items(in_blocks=True)
+
+    def _items(self, in_blocks: bool) -> Iterator[Row]:
         self.format = self.spec.csv
         with self.open() as file:
             data = Recoded(file, self.spec.csv.encoding)
             columns = self._header(data)
             schema = Schema(self.spec, self.name, columns, self.reader, expected=self.expected)
             decimal = self.format.decimal or ("." if self.format.delimiter == "," else None)
-            table = self.table = TableReader(schema, self.reader, decimal)
+            table = self.table = TableReader(schema, self.reader, decimal, in_blocks)
             try:
                 for block in blocks(data, self.format.delimiter or ",", self.format.quote):
                     yield from table.read(self._batch(block, columns))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Callable, Iterator, Sequence
+from typing import cast
 
 from chacha.errors import BadExample, SourceError
 from chacha.example import Example
 from chacha.sources.base import Bad, Source
 from chacha.sources.batch import Expected
+from chacha.sources.blocks import Block, blocks_of
 
 __all__ = ["Files", "expand"]
 
@@ -66,13 +68,22 @@ class Files:
                 raise SourceError(f"{path}: no such file")
 
     def __iter__(self) -> Iterator[Example | Bad]:
+        return cast("Iterator[Example | Bad]", self._items(iter))
+
+    def blocks(self) -> Iterator[Block | Example | Bad]:
+        """The rows in blocks, of files that have them."""
+        return self._items(blocks_of)
+
+    def _items(
+        self, items: Callable[[Source], Iterator[Block | Example | Bad]]
+    ) -> Iterator[Block | Example | Bad]:
         expected = Expected()
         self.first = None
         for path in self.paths:
             source = self._open(path, expected)
             self.first = self.first or source
             try:
-                yield from source
+                yield from items(source)
             except BadExample as error:
                 if error.reason != "column missing":
                     raise

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from chacha.errors import BadExample
 from chacha.example import check_weight, finite
@@ -16,6 +18,7 @@ from chacha.sources.cells import BOOLEANS, class_name, label_trouble, word
 from chacha.sources.columns import (
     flat_columns,
     is_text,
+    number_array,
     numbers,
     plain_or_damaged,
     python_values,
@@ -23,7 +26,7 @@ from chacha.sources.columns import (
 )
 from chacha.sources.schema import Schema
 from chacha.sources.spec import Missing
-from chacha.vwtext import escape
+from chacha.vwtext import FLOAT32_MAX, escape
 
 __all__ = ["Prepared", "Trouble", "prepare"]
 
@@ -49,7 +52,7 @@ class Prepared:
     batch: Batch
     columns: dict[str, pa.Array]
     troubles: dict[int, Trouble]
-    labels: list[float]
+    labels: Sequence[float] | NDArray[np.float64]
     decimal: str = "."
     weights: list[float] | None = None
     tags: list[str] | None = None
@@ -71,9 +74,11 @@ class Prepared:
 
 
 def prepare(
-    batch: Batch, schema: Schema, decimal: str, check: Callable[[float], float]
+    batch: Batch, schema: Schema, decimal: str, check: Callable[[float], float] | None
 ) -> Prepared:
     """Find the labels of a batch, and the rows that cannot be used whatever the columns hold.
+
+    `check` is what a label must pass; without it any finite number will do.
 
     >>> from chacha.sources.dicts import DictReader
     >>> from chacha.sources.spec import TableSpec
@@ -117,10 +122,14 @@ def prepare(
 
 
 def _labels(
-    made: Prepared, schema: Schema, decimal: str, check: Callable[[float], float]
-) -> list[float]:
+    made: Prepared, schema: Schema, decimal: str, check: Callable[[float], float] | None
+) -> Sequence[float] | NDArray[np.float64]:
     """The labels; 0 where there is none."""
     name, column, positive = schema.target, made.columns[schema.target], schema.spec.positive
+    if check is None and positive is None and column.null_count == 0:
+        found = number_array(column, decimal)
+        if found is not None and np.all(np.abs(found) <= FLOAT32_MAX):
+            return found
     labels = [0.0] * len(column)
     present = pc.indices_nonzero(pc.is_valid(column)).to_pylist()
     values = column.drop_null()
@@ -138,7 +147,9 @@ def _labels(
             made.note(row, name, label_trouble(value))
             continue
         try:
-            check(finite(value, "label"))
+            label = finite(value, "label")
+            if check is not None:
+                check(label)
             labels[row] = value
         except BadExample as error:
             made.note(row, name, error)

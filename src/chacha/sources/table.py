@@ -16,12 +16,14 @@ from chacha.example import Example
 from chacha.sources.assembly import Assembler
 from chacha.sources.base import Bad
 from chacha.sources.batch import Batch
+from chacha.sources.blocks import ColumnBlock
 from chacha.sources.cells import class_name, is_number, kind_of_texts, word
 from chacha.sources.columns import Cell, make_cells, pairs_cell
 from chacha.sources.dicts import DictReader
 from chacha.sources.prepared import Prepared, prepare
 from chacha.sources.schema import Schema
 from chacha.sources.spec import Categories, Kind, Missing
+from chacha.sources.tableblocks import column_block
 from chacha.vwtext import show_all_exactly
 
 __all__ = ["TableReader"]
@@ -29,6 +31,8 @@ __all__ = ["TableReader"]
 DECIDING = 100  # good rows that decide what a column holds
 MOST_HELD = 100_000  # rows that are waited for at most
 SAMPLES = 5
+FIRST = 256  # rows that are enough to decide by, mostly
+Row = Example | Bad | ColumnBlock
 
 
 class Coded(NamedTuple):
@@ -47,7 +51,8 @@ class TableReader:
     words, stay with `reader` for the tables that follow. Rows that are bad, and rows that
     are not taken, leave no trace there.
 
-    `decimal` is the decimal point of texts; None: these rows tell it.
+    `decimal` is the decimal point of texts; None: these rows tell it. With `in_blocks` rows
+    come as blocks of columns where that is possible.
 
     >>> from chacha.sources.spec import TableSpec
     >>> reader = DictReader()
@@ -58,9 +63,16 @@ class TableReader:
     ['2.0 |x x:1.5']
     """
 
-    def __init__(self, schema: Schema, reader: DictReader, decimal: str | None = ".") -> None:
+    def __init__(
+        self,
+        schema: Schema,
+        reader: DictReader,
+        decimal: str | None = ".",
+        in_blocks: bool = False,
+    ) -> None:
         self.schema, self.spec, self.name = schema, schema.spec, schema.name
         self.reader = reader
+        self._in_blocks = in_blocks
         self.decimal = decimal or reader.decimal
         self.row = 0
         self.samples: dict[str, list[Any]] = {}  # the first values of every column
@@ -79,36 +91,66 @@ class TableReader:
         """What the columns hold, as far as it is known."""
         return self._kinds
 
-    def read(self, batch: Batch) -> Iterator[Example | Bad]:
+    def read(self, batch: Batch) -> Iterator[Row]:
         """The rows of a batch; the first ones are held back until the columns are decided."""
+        nothing_open = self.decimal and all(name in self._kinds for name in self.schema.features)
+        if nothing_open and self._in_blocks and not self._held:
+            self._held = None
         if self._held is None:
-            yield from self._rows(self._prepare(batch))
+            yield from self._items(batch)
+            return
+        if self._in_blocks and len(batch.columns) > FIRST and not batch.ragged:
+            for part in batch.split(FIRST):
+                yield from self.read(part)
             return
         good = self._good_rows(batch)
         self._held.append((batch, good))
         self._seen += len(batch.columns) + len(batch.ragged)
         self._good += len(good)
-        nothing_open = self.decimal and all(name in self._kinds for name in self.schema.features)
         if nothing_open or self._good >= DECIDING or self._seen >= MOST_HELD:
             yield from self.rest()
 
-    def rest(self) -> Iterator[Example | Bad]:
+    def rest(self) -> Iterator[Row]:
         """The rows that were held back; nothing is from now on."""
         held, self._held = self._held or [], None
         if held:
             self._decide(held)
         for batch, _ in held:
-            yield from self._rows(self._prepare(batch))
+            yield from self._items(batch)
 
-    def finish(self) -> Iterator[Example | Bad]:
+    def _items(self, batch: Batch) -> Iterator[Row]:
+        """The rows of a batch, as a block if all is known of its columns."""
+        coded = self.spec.categories is Categories.CODE
+        known = all(name in self._kinds for name in self.schema.features)
+        if not self._in_blocks or coded or not known or batch.ragged:
+            yield from self._rows(self._prepare(batch))
+            return
+        made, before = self._prepare(batch, checked=False), self.row
+        missing = {
+            name: self._missing(feature, self.schema.seeds[group])
+            for name, (group, feature) in self.schema.slots.items()
+        }
+        block = column_block(made, self.schema, self._kinds, missing, before)
+
+        def took(rows: int, good: bool) -> None:
+            self.row = before + rows
+            if good and not self._adopted:
+                self._adopt(batch)
+
+        block.took = took
+        yield block
+
+    def finish(self) -> Iterator[Row]:
         """The last rows; to be called when the table has come to its end."""
         yield from self.rest()
         if not self._positive and self.row:
             told = f"no row's {self.schema.target!r} is {self.spec.positive!r}"
             raise SourceError(f"{self.name}: {told}; --positive must name one of its values")
 
-    def _prepare(self, batch: Batch, decimal: str | None = None) -> Prepared:
-        made = prepare(batch, self.schema, decimal or self.decimal or ".", self.reader.check)
+    def _prepare(self, batch: Batch, decimal: str | None = None, checked: bool = True) -> Prepared:
+        """With the labels `checked`; else whoever takes the rows has to."""
+        check = self.reader.check if checked else None
+        made = prepare(batch, self.schema, decimal or self.decimal or ".", check)
         if not self._positive:
             target = made.columns[self.schema.target].drop_null().to_pylist()
             self._positive = class_name(self.spec.positive) in map(class_name, target)
@@ -232,7 +274,7 @@ class TableReader:
         known = [name for name in self.schema.features if name in self._kinds]
         cells = self._make(made, known)
         late = self._late(made, cells) if len(known) < len(self.schema.features) else {}
-        texts, labels = show_all_exactly(np.array(made.labels, np.float64))
+        texts, labels = show_all_exactly(np.asarray(made.labels, np.float64))
         lines, weights, tags = made.batch.lines, made.weights, made.tags
         for i, row in enumerate(self._in_order(cells, late)):
             self.row += 1

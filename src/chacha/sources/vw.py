@@ -11,7 +11,14 @@ from chacha.errors import BadExample, SourceError
 from chacha.example import Example, parse_line
 from chacha.sources.base import Bad
 from chacha.sources.blocks import TextBlock
-from chacha.sources.bytestream import line_blocks, text_blocks
+from chacha.sources.bytestream import (
+    Raw,
+    line_blocks,
+    open_plain,
+    plain_blocks,
+    text_blocks,
+    unfinished,
+)
 from chacha.sources.filesource import FileSource
 from chacha.sources.vwjson import vw_json_example
 from chacha.vwtext import read_number
@@ -76,7 +83,10 @@ class LineFile(FileSource, ABC):
                 number += len(lines)
             yield from file.end(f"after line {number}")
         if not number:
-            raise SourceError(f"{self.name}: is empty; there is nothing to learn from")
+            raise self._empty()
+
+    def _empty(self) -> SourceError:
+        return SourceError(f"{self.name}: is empty; there is nothing to learn from")
 
 
 class VWFile(LineFile):
@@ -95,16 +105,43 @@ class VWFile(LineFile):
 
     def blocks(self) -> Iterator[TextBlock | Bad]:
         """The lines as they arrive, unread."""
+        plain = None if self._file is not None and self._path == "-" else open_plain(self._path)
+        if plain is not None:
+            yield from self._plain_blocks(plain)
+            return
         number = 0
         with self.open() as file:
             for data in text_blocks(file, BLOCK):
-                if number == 0:
-                    data = data.removeprefix(BYTE_ORDER_MARK)
-                yield TextBlock(data, self.name, number)
-                number += data.count(b"\n") + (not data.endswith(b"\n"))
+                block = self._block(data, number, len(data))
+                yield block
+                number += block.lines
             yield from file.end(f"after line {number}")
         if not number:
-            raise SourceError(f"{self.name}: is empty; there is nothing to learn from")
+            raise self._empty()
+
+    def _block(self, data: bytes | bytearray, number: int, end: int) -> TextBlock:
+        marked = number == 0 and data.startswith(BYTE_ORDER_MARK)
+        begin = len(BYTE_ORDER_MARK) if marked else 0
+        return TextBlock(data, self.name, number, begin, end)
+
+    def _plain_blocks(self, raw: Raw) -> Iterator[TextBlock | Bad]:
+        """A file that lies there uncompressed is read without a detour."""
+        if self._file is not None:  # it was opened to look at its first line
+            self._file.close()
+            self._file = None
+        number, at = 0, 0
+        try:
+            with raw:
+                for data, end in plain_blocks(raw):
+                    block = self._block(data, number, end)
+                    yield block
+                    number, at = number + block.lines, at + end
+        except SourceError as error:
+            raise SourceError(f"{self.name}: {error} (after line {number})") from error
+        if at < raw.consumed:
+            yield unfinished(self.name, f"after line {number}")
+        if not number:
+            raise self._empty()
 
 
 class VWJsonFile(LineFile):

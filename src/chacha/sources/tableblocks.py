@@ -1,0 +1,80 @@
+"""Rows of a table as columns of numbers and cells, without examples and without text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from chacha.errors import BadExample
+from chacha.sources.base import Bad
+from chacha.sources.blocks import CellColumn, ColumnBlock, NumberColumn
+from chacha.sources.columns import EMPTY, Cell, make_cells, number_array
+from chacha.sources.prepared import Prepared
+from chacha.sources.schema import Schema
+from chacha.sources.spec import Kind
+
+__all__ = ["column_block"]
+
+
+def column_block(
+    made: Prepared,
+    schema: Schema,
+    kinds: Mapping[str, Kind],
+    missing: Mapping[str, Cell],
+    rows_before: int,
+) -> ColumnBlock:
+    """The rows of a batch as a block; troubles become its bad rows.
+
+    >>> import pyarrow as pa
+    >>> from chacha.sources.batch import Batch
+    >>> from chacha.sources.dicts import DictReader
+    >>> from chacha.sources.prepared import prepare
+    >>> from chacha.sources.spec import TableSpec
+    >>> schema = Schema(TableSpec(), "t", ["x", "y"], DictReader())
+    >>> made = prepare(Batch(pa.table({"x": [0.5, 2.0], "y": [1, 2]})), schema, ".", None)
+    >>> block = column_block(made, schema, {"x": Kind.NUMBER}, {}, 0)
+    >>> block.groups["x"][0].values.tolist(), block.labels.tolist()
+    ([0.5, 2.0], [1.0, 2.0])
+    """
+    groups: dict[str, list[NumberColumn | CellColumn]] = {}
+    for group, names in schema.layout.items():
+        groups[group] = [_column(made, schema, name, kinds[name], missing) for name in names]
+    lines, name = made.batch.lines, schema.name
+
+    def place(row: int) -> str:
+        return f"{name}: row {rows_before + row + 1}" if lines is None else f"{name}:{lines[row]}"
+
+    bad: dict[int, Bad] = {}
+    for row, (column, reason, message, harmless) in made.troubles.items():
+        where = f"{place(row)}, column {column!r}" if column else place(row)
+        bad[row] = Bad(where, reason, message, harmless)
+    return ColumnBlock(
+        groups,
+        np.asarray(made.labels, np.float32),
+        place,
+        None if made.weights is None else np.asarray(made.weights, np.float32),
+        made.tags,
+        bad,
+        schema.target,
+    )
+
+
+def _column(
+    made: Prepared, schema: Schema, name: str, kind: Kind, missing: Mapping[str, Cell]
+) -> NumberColumn | CellColumn:
+    column = made.columns[name]
+    group, feature = schema.slots[name]
+    empty = missing[name].features if name in missing else ()
+    if kind is Kind.NUMBER:
+        numbers = number_array(column, made.decimal)
+        if numbers is not None:
+            return NumberColumn(feature, numbers.astype(np.float32), empty)
+    form, seed = schema.spec.format_of(name), schema.seeds[group]
+    cells = make_cells(column, kind, feature, seed, form, made.decimal)
+    if cells.bad:
+        for row, cell in enumerate(cells.by_row(EMPTY)):
+            if isinstance(cell, BadExample):
+                made.note(row, name, cell)
+    found = [() if isinstance(c, BadExample) else c.features for c in cells.cells]
+    return CellColumn(found, cells.rows, empty)
