@@ -328,7 +328,7 @@ def test_bad_dicts_are_placed(pair: object, message: str) -> None:
     assert message in text
 
 
-@pytest.mark.parametrize("name", ["fried", "2dplanes", "mv", "interactions", "drift"])
+@pytest.mark.parametrize("name", ["fried", "2dplanes", "mv", "interactions", "drift", "sparse"])
 def test_generators(name: str) -> None:
     """Seeded, the same from the start however many are taken, endless without n."""
     first = [row.line for row in good(open_source(f"synth:{name},n=1500,seed=3"))]
@@ -340,6 +340,40 @@ def test_generators(name: str) -> None:
     assert first != [row.line for row in good(open_source(f"synth:{name},n=1500,seed=4"))]
     labels = [chacha.parse_line(line).label or 0.0 for line in first]
     assert np.std(labels) > 0.5
+
+
+def test_the_sparse_stream_is_like_hashed_text() -> None:
+    rows = good(open_source("synth:sparse,n=3000,seed=1"))
+    sizes = [sum(map(len, row.groups.values())) for row in rows]
+    assert min(sizes) >= 100
+    assert max(sizes) <= 1500
+    assert 450 < np.mean(sizes) < 550
+    assert {tuple(row.groups) for row in rows} == {("u", "d", "i", "q", "t", "s")}
+    assert all(1 <= len(row.groups[small]) <= 10 for row in rows for small in "udiq")
+    found = [(g, f) for row in rows for g, features in row.groups.items() for f in features]
+    names = [(g, f.name) for g, f in found]
+    assert 10_000 < len(set(names)) < 100_000
+    assert all(
+        len(set(row.groups[large])) == len(row.groups[large]) for row in rows for large in "ts"
+    )
+    assert all(math.isfinite(f.value) and f.value > 0 for _, f in found)
+    assert 0.8 < np.mean([f.value == 1 for _, f in found]) < 0.95
+    assert all(row.label is not None and abs(row.label) < 2 for row in rows)
+    assert chacha.parse_line(rows[0].line).groups == rows[0].groups
+
+
+def test_a_product_of_small_groups_explains_the_sparse_stream() -> None:
+    rows = good(open_source("synth:sparse,n=1000"))
+
+    def sign(row: Example, group: str) -> float:  # odd names tell +, even ones -
+        votes = [2 * (int(f.name[1:]) % 2) - 1 for f in row.groups[group]]
+        return float(np.sign(sum(votes)))
+
+    y = np.array([row.label for row in rows], np.float64)
+    for first, second in itertools.product("ud", "iq"):
+        left, right = (np.array([sign(row, g) for row in rows]) for g in (first, second))
+        assert np.corrcoef(left * right, y)[0, 1] > 0.9
+        assert abs(np.corrcoef(left, y)[0, 1]) < 0.15
 
 
 def _fit(rows: list[Example], pairs: list[str]) -> float:

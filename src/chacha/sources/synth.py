@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from chacha.errors import ConfigError
 from chacha.example import Example, make_example
+from chacha.sources.bags import Groups, sparse_rows
 
 __all__ = ["STREAMS", "SynthSource", "check_ends", "open_synth"]
 
@@ -89,12 +91,32 @@ def _drift(rng: np.random.Generator, size: int, start: int, half: int) -> Block:
     return _FIVE, x.tolist(), _rounded(y + rng.normal(0, 0.1, size))
 
 
-STREAMS: dict[str, Callable[[np.random.Generator, int, int, int], Block]] = {
-    "fried": _fried,
-    "2dplanes": _2dplanes,
-    "mv": _mv,
-    "interactions": _interactions,
-    "drift": _drift,
+Row = tuple[Groups, float]
+Stream = Callable[[np.random.Generator, int, int, int], Iterable[Row]]
+
+
+def _rows(make: Callable[[np.random.Generator, int, int, int], Block]) -> Stream:
+    """The stream of a generator that draws one value for each feature."""
+
+    def rows(rng: np.random.Generator, size: int, start: int, half: int) -> Iterator[Row]:
+        names, values, labels = make(rng, size, start, half)
+        for row, label in zip(values, labels, strict=True):
+            groups: Groups = {}
+            for (group, name), value in zip(names, row, strict=True):
+                pair = (f"{name}={value}", 1.0) if isinstance(value, str) else (name, value)
+                groups.setdefault(group, []).append(pair)
+            yield groups, label
+
+    return rows
+
+
+STREAMS: dict[str, Stream] = {
+    "fried": _rows(_fried),
+    "2dplanes": _rows(_2dplanes),
+    "mv": _rows(_mv),
+    "interactions": _rows(_interactions),
+    "drift": _rows(_drift),
+    "sparse": lambda rng, size, start, half: sparse_rows(rng, size),
 }
 
 
@@ -123,13 +145,9 @@ class SynthSource:
         half = self.n // 2 if self.n else 50_000
         start = 0
         while self.n is None or start < self.n:
-            names, rows, labels = STREAMS[self.stream](rng, BLOCK, start, half)
-            left = BLOCK if self.n is None else min(BLOCK, self.n - start)
-            for row, label in zip(rows[:left], labels[:left], strict=True):
-                groups: dict[str, list[tuple[str, float]]] = {}
-                for (group, name), value in zip(names, row, strict=True):
-                    pair = (f"{name}={value}", 1.0) if isinstance(value, str) else (name, value)
-                    groups.setdefault(group, []).append(pair)
+            left = None if self.n is None else self.n - start
+            rows = STREAMS[self.stream](rng, BLOCK, start, half)
+            for groups, label in islice(rows, left):
                 yield make_example(groups, label)
             start += BLOCK
 
