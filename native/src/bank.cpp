@@ -31,14 +31,13 @@ Bank::Bank(int bits, const Groups& groups, const Kernel* kernel)
 void Bank::widen(std::size_t width) {
   AlignedFloats table(std::max<std::size_t>(16, std::size_t{used_} * 2) * 4 * width);
   std::vector<Lane> lanes(width);
-  std::vector<float> zeros(width);
-  std::vector<std::int32_t> none(width);
-  std::vector<float>* floats[] = {&sums_,   &gravity_,    &clipped_, &gradient2_,
-                                  &norm_x_, &per_update_, &update_,  &exponent_};
-  for (auto* array : floats) array->reserve(width);
-  active_.reserve(width);
-  rated_.reserve(width);
-  rates_.reserve(width);
+  std::vector<float>* floats[] = {&low_,     &high_,      &multiplier_, &learning_rate_, &sums_,  &gravity_,
+                                  &clipped_, &gradient2_, &norm_x_,     &per_update_,    &update_};
+  for (auto* array : floats) array->resize(width);
+  for (auto* array : {&sum_norm_x_, &total_weight_}) array->resize(width);
+  for (auto* array : {&active_, &rated_}) array->resize(width);
+  cells_.resize(width);
+  rates_.resize(width);
   live_.reserve(width);
   for (std::size_t place = 0; place < used_; ++place) {
     for (std::size_t k = 0; k < 4; ++k) {
@@ -50,10 +49,6 @@ void Bank::widen(std::size_t width) {
   lanes_ = std::move(lanes);
   table_ = std::move(table);
   width_ = width;
-  for (auto* array : floats) *array = zeros;
-  active_ = none;
-  rated_ = none;
-  rates_.assign(width, LaneRates{});
 }
 
 std::uint32_t Bank::free_lane() {
@@ -77,13 +72,15 @@ std::uint32_t Bank::start(const Options& options, std::vector<GroupList> product
   fresh.options = options;
   fresh.products = std::move(products);
   fresh.live = fresh.used = true;
+  ModelState state;
+  float multiplier = 0.0F;
   if (from < 0) {
-    fresh.state.sum_norm_x = fresh.state.total_weight = options.initial_t;
-    fresh.state.high = first_label_bound(options.loss);
-    fresh.state.low = -fresh.state.high;
+    state.sum_norm_x = state.total_weight = options.initial_t;
+    state.high = first_label_bound(options.loss);
+    state.low = -state.high;
   } else {
-    fresh.state = lanes_[static_cast<std::size_t>(from)].state;
-    fresh.multiplier = lanes_[static_cast<std::size_t>(from)].multiplier;
+    state = this->state(static_cast<std::uint32_t>(from));
+    multiplier = multiplier_[static_cast<std::size_t>(from)];
     fresh.narrow = lanes_[static_cast<std::size_t>(from)].narrow;
   }
   const bool dirty = lane.used || options.initial_t > 0 || from >= 0;
@@ -94,6 +91,8 @@ std::uint32_t Bank::start(const Options& options, std::vector<GroupList> product
     std::swap(lane, fresh);
     throw;
   }
+  multiplier_[number] = multiplier;
+  set_state(number, state);
   if (!dirty) return number;
   clean(number);
   if (from >= 0) {
@@ -157,19 +156,40 @@ void Bank::rebuild() {
   live_ = std::move(live);
   products_ = std::move(products);
   masks_ = std::move(masks);
-  all_square_root_ = true;
-  any_gravity_ = any_squared_ = false;
-  all_constant_ = true;
+  look_at_options();
+  complete_ = false;
+}
+
+// What the options and states of the live models have in common.
+void Bank::look_at_options() {
+  all_square_root_ = all_constant_ = plain_ = true;
+  any_gravity_ = false;
   for (const std::uint32_t lane : live_) {
     const Options& options = lanes_[lane].options;
     const bool root = options.power_t == 0.5F;
+    const bool implicit = options.l1 > 0 || options.l2 > 0 || lanes_[lane].gravity != 0 || lanes_[lane].contraction != 1;
     rates_[lane] = {-options.power_t, options.power_t - 1.0F, root};
+    learning_rate_[lane] = options.learning_rate;
     all_square_root_ = all_square_root_ && root;
-    any_gravity_ = any_gravity_ || options.l1 > 0;
     all_constant_ = all_constant_ && options.constant;
-    any_squared_ = any_squared_ || options.loss == LossKind::kSquared;
+    any_gravity_ = any_gravity_ || options.l1 > 0 || lanes_[lane].gravity != 0;
+    plain_ = plain_ && root && !implicit && options.loss == LossKind::kSquared;
   }
-  complete_ = false;
+}
+
+ModelState Bank::state(std::uint32_t lane) const {
+  return {sum_norm_x_[lane], total_weight_[lane],     low_[lane],
+          high_[lane],       lanes_[lane].gravity, lanes_[lane].contraction};
+}
+
+void Bank::set_state(std::uint32_t lane, const ModelState& state) {
+  sum_norm_x_[lane] = state.sum_norm_x;
+  total_weight_[lane] = state.total_weight;
+  low_[lane] = state.low;
+  high_[lane] = state.high;
+  lanes_[lane].gravity = state.gravity;
+  lanes_[lane].contraction = state.contraction;
+  look_at_options();
 }
 
 void Bank::reserve(std::size_t places) {

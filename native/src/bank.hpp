@@ -68,7 +68,8 @@ class Bank {
 
   Dump dump(std::uint32_t lane) const;
   void load(std::uint32_t lane, const Dump& weights);
-  ModelState& state(std::uint32_t lane) { return lanes_[lane].state; }
+  ModelState state(std::uint32_t lane) const;
+  void set_state(std::uint32_t lane, const ModelState& state);
 
   // Changes whenever `expand` met other features than before.
   std::uint64_t expansion() const { return expansion_; }
@@ -85,8 +86,8 @@ class Bank {
   };
   struct Lane {
     Options options;
-    ModelState state;
-    float multiplier = 0.0F;
+    double gravity = 0.0;  // the rest of the state stands by lane
+    double contraction = 1.0;
     bool live = false;
     bool used = false;  // since its column was clean
     std::vector<GroupList> products;
@@ -96,10 +97,6 @@ class Bank {
     GroupList groups;
     std::int64_t owner;  // the lane that alone uses it, or -1
     std::uint32_t mask;
-  };
-  struct Part {  // of the features in their order: wide segments, or a narrow one of one lane
-    std::uint32_t begin, end;
-    std::int64_t owner;  // -1: `begin` and `end` count wide segments
   };
   struct Range {
     std::uint32_t begin, end;
@@ -135,7 +132,9 @@ class Bank {
   void dot(const Example& example);
   void rate(const std::int32_t* active);
   void train(const std::int32_t* active);
+  void learn_any(const Example& example, float* predictions);
   void update_lanes(const Example& example);
+  void look_at_options();
   void synchronise(std::uint32_t lane);
 
   template <class Visit>
@@ -159,7 +158,7 @@ class Bank {
   std::vector<LaneRates> rates_;
   bool all_square_root_ = true;
   bool any_gravity_ = false;
-  bool any_squared_ = false;
+  bool plain_ = true;  // all live lanes have VW's defaults, but for their learning rates
   bool all_constant_ = true;
 
   // The expanded example.
@@ -185,8 +184,13 @@ class Bank {
   Pod<std::uint32_t> last_hashes_;
   Pod<Run> last_runs_;
 
+  // The state of the models, by lane.
+  std::vector<float> low_, high_, multiplier_, learning_rate_;
+  std::vector<double> sum_norm_x_, total_weight_;
+  std::vector<float*> cells_;
+
   // By lane, for the example at hand.
-  std::vector<float> sums_, gravity_, clipped_, gradient2_, norm_x_, per_update_, update_, exponent_;
+  std::vector<float> sums_, gravity_, clipped_, gradient2_, norm_x_, per_update_, update_;
   std::vector<std::int32_t> active_, rated_;
 };
 

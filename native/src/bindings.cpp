@@ -492,14 +492,14 @@ NB_MODULE(_native, module) {
            })
       .def("state",
            [](PyEngine& self, std::uint32_t model) {
-             const ModelState& s = self.engine().state(model);
+             const ModelState s = self.engine().state(model);
              return std::tuple(s.sum_norm_x, s.total_weight, s.low, s.high, s.gravity, s.contraction);
            })
       .def("set_state",
            [](PyEngine& self, std::uint32_t model,
               const std::tuple<double, double, float, float, double, double>& s) {
-             self.engine().state(model) = {std::get<0>(s), std::get<1>(s), std::get<2>(s),
-                                           std::get<3>(s), std::get<4>(s), std::get<5>(s)};
+             self.engine().set_state(model, {std::get<0>(s), std::get<1>(s), std::get<2>(s), std::get<3>(s),
+                                             std::get<4>(s), std::get<5>(s)});
            })
       .def_prop_ro("bytes", [](PyEngine& self) { return self.engine().bytes(); })
       .def_prop_ro("kernel", [](PyEngine& self) { return self.engine().kernel()->name; });

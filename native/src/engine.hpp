@@ -91,7 +91,10 @@ class Engine {
   void stop(std::uint32_t model);
   Dump dump(std::uint32_t model) const { return models_[model].bank->dump(models_[model].lane); }
   void load(std::uint32_t model, const Dump& weights) { models_[model].bank->load(models_[model].lane, weights); }
-  ModelState& state(std::uint32_t model) { return models_[model].bank->state(models_[model].lane); }
+  ModelState state(std::uint32_t model) const { return models_[model].bank->state(models_[model].lane); }
+  void set_state(std::uint32_t model, const ModelState& state) {
+    models_[model].bank->set_state(models_[model].lane, state);
+  }
 
   // Predicting and learning without statistics. `raw(model)` holds the predictions then.
   bool parse(std::string_view line) { return parse_into(line); }

@@ -9,7 +9,6 @@ namespace {
 
 constexpr std::size_t kMostExpanded = std::size_t{1} << 28;  // features of one example
 constexpr std::size_t kFew = 8;                              // features that are better kept wide
-constexpr std::uint32_t kInWide = 0x80000000U;               // a narrow feature that has a wide place
 
 }  // namespace
 

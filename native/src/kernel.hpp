@@ -35,14 +35,52 @@ struct Segments {
   const Segment* end() const { return last; }
 };
 
+// A part of an example's features, in VW's order: wide segments, or narrow ones of one lane.
+struct Part {
+  std::uint32_t begin, end;
+  std::int64_t owner;  // -1: `begin` and `end` count wide segments
+};
+
+constexpr std::uint32_t kInWide = 0x80000000U;  // a narrow feature that has a wide place after all
+
 struct Passes {
-  float* table;                // the places
-  std::size_t width;           // lanes, a multiple of 4
-  const std::uint32_t* places; // of the features
+  float* table;                 // the places
+  std::size_t width;            // lanes, a multiple of 4
+  const std::uint32_t* places;  // of the features
   const float* values;
-  const std::int32_t* masks;   // width each, 0 or -1
+  const std::int32_t* masks;  // width each, 0 or -1
   const LaneRates* rates;
   bool all_square_root;
+};
+
+// The narrow features of an example, and where each lane keeps them.
+struct NarrowPasses {
+  const std::uint32_t* places;
+  const float* values;
+  float* const* cells;  // by lane
+};
+
+// What models learn with, by lane.
+struct Lanes {
+  float* low;  // the label range, as VW keeps it
+  float* high;
+  double* sum_norm_x;
+  double* total_weight;
+  float* multiplier;
+  const float* learning_rate;
+};
+
+// All that is needed to learn one example.
+struct Lesson {
+  Passes passes;
+  NarrowPasses narrow;
+  Lanes lanes;
+  const Segment* segments;
+  const Part* parts;
+  std::size_t part_count;
+  float label, weight, initial;
+  float* sums;         // as many as lanes, for work
+  float* predictions;  // what comes out
 };
 
 struct Kernel {
@@ -52,10 +90,11 @@ struct Kernel {
   // Adaptive sums, norms and rates of lanes with active != 0; adds to norm_x and per_update.
   void (*rate)(const Passes&, Segments, const float* gradient2, const std::int32_t* active, float* norm_x,
                float* per_update);
-  // out[i] = e^x[i].
-  void (*exp)(const float* x, float* out, std::size_t n);
   // w += update · (x · rate) for lanes with active != 0.
   void (*train)(const Passes&, Segments, const float* update, const std::int32_t* active);
+  // Predicts and learns: all of the above at once, for lanes with VW's defaults (squared loss,
+  // power_t 0.5, no l1 and l2), whatever their learning rates.
+  void (*learn)(const Lesson&);
 };
 
 extern const Kernel kPlainKernel;

@@ -2,5 +2,5 @@
 #include "kernel_impl.hpp"
 
 namespace chacha {
-const Kernel kAvx2Kernel = {"avx2", avx2::dot, avx2::rate, avx2::exp, avx2::train};
+const Kernel kAvx2Kernel = {"avx2", avx2::dot, avx2::rate, avx2::train, avx2::learn};
 }  // namespace chacha

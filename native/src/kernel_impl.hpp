@@ -103,16 +103,11 @@ CHACHA_INLINE void dot_lanes(const Passes& passes, Segments segments, std::size_
 }
 
 template <int W>
-CHACHA_INLINE void rate_lanes(const Passes& passes, Segments segments, std::size_t at, const float* gradient2,
-                              const std::int32_t* active, float* norm_x, float* per_update) {
+CHACHA_INLINE void rate_features(const Passes& passes, Segments segments, std::size_t at, typename Vec<W>::F gradient,
+                                 typename Vec<W>::I working, typename Vec<W>::F& nx, typename Vec<W>::F& per) {
   using F = typename Vec<W>::F;
   using I = typename Vec<W>::I;
-  const I working = load<W>(active + at);
-  if (!any<W>(working)) return;
   const std::size_t width = passes.width;
-  const F gradient = load<W>(gradient2 + at);
-  F nx = load<W>(norm_x + at);
-  F per = load<W>(per_update + at);
   for (const Segment& segment : segments) {
     const I mask = load<W>(passes.masks + segment.mask * width + at) & working;
     if (!any<W>(mask)) continue;
@@ -137,19 +132,14 @@ CHACHA_INLINE void rate_lanes(const Passes& passes, Segments segments, std::size
       per += only<W>(x.square * rate, mask);
     }
   }
-  store<W>(norm_x + at, nx);
-  store<W>(per_update + at, per);
 }
 
 template <int W>
-CHACHA_INLINE void train_lanes(const Passes& passes, Segments segments, std::size_t at, const float* update,
-                               const std::int32_t* active) {
+CHACHA_INLINE void train_features(const Passes& passes, Segments segments, std::size_t at, typename Vec<W>::F step,
+                                  typename Vec<W>::I working) {
   using F = typename Vec<W>::F;
   using I = typename Vec<W>::I;
-  const I working = load<W>(active + at);
-  if (!any<W>(working)) return;
   const std::size_t width = passes.width;
-  const F step = load<W>(update + at);
   for (const Segment& segment : segments) {
     const I mask = load<W>(passes.masks + segment.mask * width + at) & working;
     if (!any<W>(mask)) continue;
@@ -161,6 +151,22 @@ CHACHA_INLINE void train_lanes(const Passes& passes, Segments segments, std::siz
       store<W>(place, load<W>(place) + moved);
     }
   }
+}
+
+template <int W>
+CHACHA_INLINE void rate_lanes(const Passes& passes, Segments segments, std::size_t at, const float* gradient2,
+                              const std::int32_t* active, float* norm_x, float* per_update) {
+  typename Vec<W>::F nx = load<W>(norm_x + at);
+  typename Vec<W>::F per = load<W>(per_update + at);
+  rate_features<W>(passes, segments, at, load<W>(gradient2 + at), load<W>(active + at), nx, per);
+  store<W>(norm_x + at, nx);
+  store<W>(per_update + at, per);
+}
+
+template <int W>
+CHACHA_INLINE void train_lanes(const Passes& passes, Segments segments, std::size_t at, const float* update,
+                               const std::int32_t* active) {
+  train_features<W>(passes, segments, at, load<W>(update + at), load<W>(active + at));
 }
 
 // Lanes whose power_t is not 0.5, one by one.
@@ -253,9 +259,167 @@ void train(const Passes& passes, Segments segments, const float* update, const s
   by_lanes(passes.width, Train{passes, segments, update, active});
 }
 
-void exp(const float* x, float* out, std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i) out[i] = exp32(x[i]);
+// e^x for x <= 0; the bits of exp32.
+template <int W>
+CHACHA_INLINE typename Vec<W>::F exp_negative(typename Vec<W>::F x) {
+#if defined(__AVX2__) && defined(__FMA__)
+  for (int i = 0; i < W; i += 4) {
+    using namespace detail;
+    float four[4];
+    std::memcpy(four, reinterpret_cast<const float*>(&x) + i, sizeof four);
+    __m256d xd = _mm256_cvtps_pd(_mm_loadu_ps(four));
+    xd = _mm256_max_pd(_mm256_set1_pd(-200.0), xd);  // NaN stays: the second operand is given back
+    const __m256d shift = _mm256_set1_pd(kShift);
+    const __m256d scale = _mm256_set1_pd(kInvLn2N);
+    const __m256d shifted = _mm256_fmadd_pd(scale, xd, shift);
+    const __m256d r = _mm256_fmsub_pd(scale, xd, _mm256_sub_pd(shifted, shift));
+    const __m256i k = _mm256_castpd_si256(shifted);
+    const __m256i at = _mm256_and_si256(k, _mm256_set1_epi64x(kExpSize - 1));
+    const __m256i low = _mm256_i64gather_epi64(reinterpret_cast<const long long*>(kExp.data()), at, 8);
+    const __m256d s = _mm256_castsi256_pd(_mm256_add_epi64(low, _mm256_slli_epi64(k, 52 - kExpBits)));
+    const __m256d z = _mm256_fmadd_pd(_mm256_set1_pd(kExp2[0] / kN / kN / kN), r, _mm256_set1_pd(kExp2[1] / kN / kN));
+    const __m256d y = _mm256_fmadd_pd(_mm256_set1_pd(kExp2[2] / kN), r, _mm256_set1_pd(1.0));
+    const __m256d e = _mm256_mul_pd(_mm256_fmadd_pd(z, _mm256_mul_pd(r, r), y), s);
+    _mm_storeu_ps(four, _mm256_cvtpd_ps(e));
+    std::memcpy(reinterpret_cast<float*>(&x) + i, four, sizeof four);
+  }
+#else
+  for (int i = 0; i < W; ++i) x[i] = exp32(x[i]);
+#endif
+  return x;
 }
+
+template <int W>
+CHACHA_INLINE typename Vec<W>::F within(typename Vec<W>::F raw, typename Vec<W>::F low, typename Vec<W>::F high) {
+  using F = typename Vec<W>::F;
+  const F clipped = raw > high ? high : (raw < low ? low : raw);
+  return raw != raw ? (F){} : clipped;
+}
+
+// Calls wide(segments) and narrow(part, lane within the vector) for the parts in their order.
+template <int W, class Wide, class Narrow>
+CHACHA_INLINE void each_part(const Lesson& lesson, std::size_t at, Wide wide, Narrow narrow) {
+  for (std::size_t i = 0; i < lesson.part_count; ++i) {
+    const Part& part = lesson.parts[i];
+    if (part.owner < 0) {
+      wide(Segments{lesson.segments + part.begin, lesson.segments + part.end});
+    } else if (static_cast<std::size_t>(part.owner) - at < W) {
+      narrow(part, static_cast<std::size_t>(part.owner) - at);
+    }
+  }
+}
+
+template <class Visit>
+CHACHA_INLINE void each_narrow(const Lesson& lesson, const Part& part, Visit visit) {
+  const auto lane = static_cast<std::size_t>(part.owner);
+  const std::size_t width = lesson.passes.width;
+  for (std::uint32_t f = part.begin; f < part.end; ++f) {
+    const std::uint32_t place = lesson.narrow.places[f];
+    const std::size_t number = place & ~kInWide;
+    const bool wide = (place & kInWide) != 0;
+    const Weight weight = wide ? Weight{lesson.passes.table + number * 4 * width + lane, width}
+                               : Weight{lesson.narrow.cells[lane] + number * 4, 1};
+    visit(weight, lesson.narrow.values[f]);
+  }
+}
+
+// One vector of lanes learns an example: the scalar rules of learn.cpp, lane by lane.
+template <int W>
+void learn_lanes(const Lesson& lesson, std::size_t at) {
+  using F = typename Vec<W>::F;
+  using I = typename Vec<W>::I;
+  typedef double D __attribute__((vector_size(W * 8)));
+  const Passes& passes = lesson.passes;
+  const Lanes& lanes = lesson.lanes;
+  const I live = load<W>(passes.masks + at);
+  if (!any<W>(live)) return;
+
+  F sum = (F){} + lesson.initial;
+  each_part<W>(
+      lesson, at,
+      [&](Segments segments) {
+        for (const Segment& segment : segments) {
+          const I mask = load<W>(passes.masks + segment.mask * passes.width + at);
+          for (std::uint32_t f = segment.begin; f < segment.end; ++f) {
+            sum += only<W>(load<W>(passes.table + passes.places[f] * (4 * passes.width) + at) * passes.values[f], mask);
+          }
+        }
+      },
+      [&](const Part& part, std::size_t lane) {
+        float own = sum[lane];
+        each_narrow(lesson, part, [&](const Weight& weight, float x) { own += weight.w() * x; });
+        sum[lane] = own;
+      });
+
+  const F y = (F){} + lesson.label;
+  F low = load<W>(lanes.low + at);
+  F high = load<W>(lanes.high + at);
+  store<W>(lesson.predictions + at, within<W>(sum, low, high));
+  low = y < low ? y : low;
+  high = y > high ? y : high;
+  store<W>(lanes.low + at, low);
+  store<W>(lanes.high + at, high);
+  if (!(lesson.weight > 0)) return;
+  const F p = within<W>(sum, low, high);
+  const F d = p - y;
+  const I active = live & (d * d > 0.0F);
+  if (!any<W>(active)) return;
+  const F gradient = lesson.weight * (4.0F * d * d);
+  const I rated = active & (gradient != 0.0F);
+
+  F nx = {};
+  F per = {};
+  each_part<W>(
+      lesson, at,
+      [&](Segments segments) { rate_features<W>(passes, segments, at, gradient, rated, nx, per); },
+      [&](const Part& part, std::size_t lane) {
+        if (rated[lane] == 0) return;
+        float own_nx = nx[lane];
+        float own_per = per[lane];
+        const float own_gradient = gradient[lane];
+        each_narrow(lesson, part,
+                    [&](const Weight& weight, float x) { weight.rate_root(x, own_gradient, own_nx, own_per); });
+        nx[lane] = own_nx;
+        per[lane] = own_per;
+      });
+
+  D norms;
+  D total;
+  std::memcpy(&norms, lanes.sum_norm_x + at, sizeof norms);
+  std::memcpy(&total, lanes.total_weight + at, sizeof total);
+  norms += static_cast<double>(lesson.weight) * __builtin_convertvector(only<W>(nx, rated), D);
+  total += __builtin_convertvector(only<W>((F){} + lesson.weight, rated), D);
+  std::memcpy(lanes.sum_norm_x + at, &norms, sizeof norms);
+  std::memcpy(lanes.total_weight + at, &total, sizeof total);
+  F multiplier = square_root<W>(__builtin_convertvector(total, F) / __builtin_convertvector(norms, F));
+  multiplier = rated ? multiplier : load<W>(lanes.multiplier + at);
+  store<W>(lanes.multiplier + at, multiplier);
+  per = rated ? per * multiplier : (F){} + 1.0F;
+  const F scale = load<W>(lanes.learning_rate + at) * lesson.weight;
+  const F e = exp_negative<W>(-2.0F * scale * per);
+  static_assert(static_cast<double>(1e-6F) < 1e-6);  // so this is VW's comparison in doubles
+  F update = scale * per <= 1e-6F ? 2.0F * (y - p) * scale : (y - p) * (1.0F - e) / per;
+  const I moving = active & (update == update) & (update != 0.0F);
+  update = update * multiplier;
+
+  each_part<W>(
+      lesson, at, [&](Segments segments) { train_features<W>(passes, segments, at, update, moving); },
+      [&](const Part& part, std::size_t lane) {
+        if (moving[lane] == 0) return;
+        const float own = update[lane];
+        each_narrow(lesson, part, [&](const Weight& weight, float x) { weight.train(x, own); });
+      });
+}
+
+struct Learn {
+  const Lesson& lesson;
+  template <int W>
+  void run(std::size_t at) {
+    learn_lanes<W>(lesson, at);
+  }
+};
+
+void learn(const Lesson& lesson) { by_lanes(lesson.passes.width, Learn{lesson}); }
 
 }  // namespace
 }  // namespace CHACHA_KERNEL

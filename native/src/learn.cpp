@@ -8,8 +8,6 @@
 namespace chacha {
 namespace {
 
-constexpr std::uint32_t kInWide = 0x80000000U;
-
 float within(float raw, float low, float high) {
   if (std::isnan(raw)) return 0.0F;
   if (raw > high) return high;
@@ -38,7 +36,7 @@ void Bank::each_narrow(const Part& part, Visit visit) const {
 void Bank::dot(const Example& example) {
   std::fill(sums_.begin(), sums_.end(), example.initial);
   if (any_gravity_) {
-    for (const std::uint32_t lane : live_) gravity_[lane] = static_cast<float>(lanes_[lane].state.gravity);
+    for (const std::uint32_t lane : live_) gravity_[lane] = static_cast<float>(lanes_[lane].gravity);
   }
   const float* gravity = any_gravity_ ? gravity_.data() : nullptr;
   const Passes all = passes();
@@ -56,7 +54,7 @@ void Bank::dot(const Example& example) {
     }
     sums_[static_cast<std::size_t>(part.owner)] = sum;
   }
-  for (const std::uint32_t lane : live_) sums_[lane] *= static_cast<float>(lanes_[lane].state.contraction);
+  for (const std::uint32_t lane : live_) sums_[lane] *= static_cast<float>(lanes_[lane].contraction);
 }
 
 void Bank::rate(const std::int32_t* active) {
@@ -100,23 +98,40 @@ void Bank::train(const std::int32_t* active) {
 
 void Bank::predict(const Example& example, float* predictions) {
   dot(example);
-  for (const std::uint32_t lane : live_) {
-    const ModelState& state = lanes_[lane].state;
-    predictions[lane] = within(sums_[lane], state.low, state.high);
-  }
+  for (const std::uint32_t lane : live_) predictions[lane] = within(sums_[lane], low_[lane], high_[lane]);
 }
 
 void Bank::learn(const Example& example, float* predictions) noexcept {
+  if (!plain_) {
+    learn_any(example, predictions);
+    return;
+  }
+  for (const std::uint32_t lane : live_) cells_[lane] = lanes_[lane].narrow.cells.data();
+  kernel_->learn({passes(),
+                  {narrow_places_.data(), narrow_values_.data(), cells_.data()},
+                  {low_.data(), high_.data(), sum_norm_x_.data(), total_weight_.data(), multiplier_.data(),
+                   learning_rate_.data()},
+                  segments_.data(),
+                  parts_.data(),
+                  parts_.size(),
+                  example.label,
+                  example.weight,
+                  example.initial,
+                  sums_.data(),
+                  predictions});
+}
+
+// The same for any options, model by model between the passes.
+void Bank::learn_any(const Example& example, float* predictions) {
   predict(example, predictions);
   const float y = example.label;
   bool any_active = false;
   bool any_rated = false;
   for (const std::uint32_t lane : live_) {
-    ModelState& state = lanes_[lane].state;
-    state.low = std::min(state.low, y);
-    state.high = std::max(state.high, y);
+    low_[lane] = std::min(low_[lane], y);
+    high_[lane] = std::max(high_[lane], y);
     const Options& options = lanes_[lane].options;
-    const float p = within(sums_[lane], state.low, state.high);
+    const float p = within(sums_[lane], low_[lane], high_[lane]);
     clipped_[lane] = p;
     const bool active = example.weight > 0 && has_loss(options.loss, p, y, options.tau);
     active_[lane] = active ? -1 : 0;
@@ -132,8 +147,7 @@ void Bank::learn(const Example& example, float* predictions) noexcept {
   update_lanes(example);
   train(active_.data());
   for (const std::uint32_t lane : live_) {
-    const ModelState& state = lanes_[lane].state;
-    if (state.contraction < 1e-9 || state.gravity > 1e3) synchronise(lane);
+    if (lanes_[lane].contraction < 1e-9 || lanes_[lane].gravity > 1e3) synchronise(lane);
   }
 }
 
@@ -142,36 +156,22 @@ void Bank::update_lanes(const Example& example) {
   const float y = example.label;
   for (const std::uint32_t lane : live_) {
     if (active_[lane] == 0) continue;
-    ModelState& state = lanes_[lane].state;
+    Lane& state = lanes_[lane];
     if (rated_[lane] != 0) {
-      state.sum_norm_x += static_cast<double>(example.weight) * norm_x_[lane];
-      state.total_weight += example.weight;
-      const auto total = static_cast<float>(state.total_weight);
-      const auto norms = static_cast<float>(state.sum_norm_x);
-      lanes_[lane].multiplier = rates_[lane].square_root ? std::sqrt(total / norms)
-                                                         : pow32(norms / total, rates_[lane].neg_norm_power);
-      per_update_[lane] *= lanes_[lane].multiplier;
+      sum_norm_x_[lane] += static_cast<double>(example.weight) * norm_x_[lane];
+      total_weight_[lane] += example.weight;
+      const auto total = static_cast<float>(total_weight_[lane]);
+      const auto norms = static_cast<float>(sum_norm_x_[lane]);
+      multiplier_[lane] = rates_[lane].square_root ? std::sqrt(total / norms)
+                                                   : pow32(norms / total, rates_[lane].neg_norm_power);
+      per_update_[lane] *= multiplier_[lane];
     } else {
       per_update_[lane] = 1.0F;
     }
-    exponent_[lane] = -2.0F * (lanes_[lane].options.learning_rate * example.weight) * per_update_[lane];
-  }
-  if (any_squared_) kernel_->exp(exponent_.data(), exponent_.data(), width_);
-  for (const std::uint32_t lane : live_) {
-    if (active_[lane] == 0) continue;
-    const Options& options = lanes_[lane].options;
-    ModelState& state = lanes_[lane].state;
+    const Options& options = state.options;
     const float p = clipped_[lane];
-    const float per_update = per_update_[lane];
     const float scale = options.learning_rate * example.weight;
-    float update;
-    if (options.loss != LossKind::kSquared) {
-      update = update_of(options.loss, p, y, scale, per_update, options.tau);
-    } else if (static_cast<double>(scale * per_update) < 1e-6) {
-      update = 2.0F * (y - p) * scale;
-    } else {
-      update = (y - p) * (1.0F - exponent_[lane]) / per_update;
-    }
+    float update = update_of(options.loss, p, y, scale, per_update_[lane], options.tau);
     if ((options.l1 > 0 || options.l2 > 0) && static_cast<double>(std::fabs(update)) > 1e-8) {
       const double slope = first_derivative(options.loss, p, y, options.tau);
       const bool steep = std::fabs(slope) > 1e-8;
@@ -184,13 +184,13 @@ void Bank::update_lanes(const Example& example) {
       active_[lane] = 0;
       continue;
     }
-    update_[lane] = update * lanes_[lane].multiplier;
+    update_[lane] = update * multiplier_[lane];
   }
 }
 
 // The implicit l1 and l2 of a model made explicit, before they leave the range of numbers.
 void Bank::synchronise(std::uint32_t lane) {
-  ModelState& state = lanes_[lane].state;
+  Lane& state = lanes_[lane];
   const auto gravity = static_cast<float>(state.gravity);
   const auto contraction = static_cast<float>(state.contraction);
   auto pull = [&](const Weight& weight) { weight.w() = weight.pulled(gravity) * contraction; };
