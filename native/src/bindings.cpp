@@ -26,7 +26,9 @@ namespace chacha {
 namespace {
 
 using Floats = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Doubles = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Integers = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Longs = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Words = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 template <class T>
@@ -319,12 +321,18 @@ class PyEngine {
   std::mutex mutex_;
 };
 
-void add_numbers(PyBlock& block, std::size_t part, const std::string& name, Floats numbers, const Words& missing_hashes,
+void set_numbers(Column& column, const Floats& numbers) { column.numbers = numbers.data(); }
+void set_numbers(Column& column, const Doubles& numbers) { column.doubles = numbers.data(); }
+void set_numbers(Column& column, const Integers& numbers) { column.integers = numbers.data(); }
+void set_numbers(Column& column, const Longs& numbers) { column.longs = numbers.data(); }
+
+template <class Array>
+void add_numbers(PyBlock& block, std::size_t part, const std::string& name, Array numbers, const Words& missing_hashes,
                  const Floats& missing_values) {
   if (numbers.shape(0) != block.block.rows) throw std::invalid_argument("a column of another length");
   Column column;
   column.hash = hash_name(name, group_seed(block.groups.at(part)));
-  column.numbers = numbers.data();
+  set_numbers(column, numbers);
   column.missing_hashes.assign(missing_hashes.data(), missing_hashes.data() + missing_hashes.shape(0));
   column.missing_values.assign(missing_values.data(), missing_values.data() + missing_values.shape(0));
   block.kept.push_back(nb::cast(numbers));
@@ -378,7 +386,10 @@ NB_MODULE(_native, module) {
              }
            },
            "groups"_a, "labels"_a, "weights"_a.none())
-      .def("add_numbers", &add_numbers)
+      .def("add_numbers", &add_numbers<Floats>)
+      .def("add_numbers", &add_numbers<Doubles>)
+      .def("add_numbers", &add_numbers<Integers>)
+      .def("add_numbers", &add_numbers<Longs>)
       .def("add_cells", &add_cells)
       .def_prop_ro("rows", [](const PyBlock& self) { return self.block.rows; });
 

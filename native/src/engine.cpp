@@ -8,6 +8,7 @@
 namespace chacha {
 namespace {
 
+constexpr std::size_t kTile = 64;                    // rows of a tile
 constexpr std::size_t kWork = std::size_t{1} << 22;  // features between two breaths
 
 }  // namespace
@@ -19,14 +20,18 @@ void Record::clear() {
   tags.clear();
 }
 
-void Column::append(std::size_t row, Example& example) const {
-  if (numbers != nullptr) {
-    const float value = numbers[row];
-    if (value == value) {
-      if (value != 0.0F) example.add(hash, value);
-      return;
-    }
-  } else if (cell_of[row] >= 0) {
+void Column::copy(std::size_t row, std::size_t count, float* out) const {
+  const auto cast = [&](const auto* from) {
+    for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<float>(from[row + i]);
+  };
+  if (doubles != nullptr) cast(doubles);
+  if (numbers != nullptr) cast(numbers);
+  if (longs != nullptr) cast(longs);
+  if (integers != nullptr) cast(integers);
+}
+
+void Column::append_cell(std::size_t row, Example& example) const {
+  if (cell_of != nullptr && cell_of[row] >= 0) {
     const auto cell = static_cast<std::size_t>(cell_of[row]);
     for (std::uint32_t i = starts[cell]; i < starts[cell + 1]; ++i) example.add(hashes[i], values[i]);
     return;
@@ -287,22 +292,56 @@ Progress Engine::advance_text(std::string_view text, std::size_t at, bool last, 
   return {Status::kFine, at, examples};
 }
 
+void Engine::cut_tile(const ColumnBlock& block, std::size_t row, std::size_t end) {
+  std::size_t columns = 0;
+  for (const ColumnBlock::Part& part : block.parts) columns += part.columns.size();
+  tile_.block = nullptr;
+  tile_.numbers.resize(columns * kTile);
+  tile_.row = row;
+  tile_.rows = std::min(kTile, end - row);
+  float* out = tile_.numbers.data();
+  for (const ColumnBlock::Part& part : block.parts) {
+    for (const Column& column : part.columns) {
+      if (column.has_numbers()) column.copy(row, tile_.rows, out);
+      out += kTile;
+    }
+  }
+  tile_.block = &block;
+}
+
+void Engine::read_row(const ColumnBlock& block, std::size_t row) {
+  example_.clear();
+  const float* number = tile_.numbers.data() + (row - tile_.row);
+  for (const ColumnBlock::Part& part : block.parts) {
+    example_.open(part.group, groups_.letter(part.group));
+    example_.reserve(part.columns.size());
+    for (const Column& column : part.columns) {
+      const float value = *number;
+      number += kTile;
+      if (column.has_numbers() && value == value) {
+        example_.add_unless_zero(column.hash, value);
+      } else {
+        column.append_cell(row, example_);
+        example_.reserve(part.columns.size());
+      }
+    }
+    example_.close();
+  }
+  example_.labelled = true;
+  example_.label = block.labels[row];
+  if (block.weights != nullptr) example_.weight = block.weights[row];
+  example_.settle(groups_, empty_);
+}
+
 Progress Engine::advance_columns(const ColumnBlock& block, std::size_t row, std::size_t end, std::size_t limit) {
   std::size_t examples = 0;
+  tile_.block = nullptr;  // another block may lie where one lay before
   std::size_t work = 0;
   try {
   for (; examples < limit && row < end; ++row) {
     if (work > kWork) return {Status::kEnough, row, examples};
-    example_.clear();
-    for (const ColumnBlock::Part& part : block.parts) {
-      example_.open(part.group, groups_.letter(part.group));
-      for (const Column& column : part.columns) column.append(row, example_);
-      example_.close();
-    }
-    example_.labelled = true;
-    example_.label = block.labels[row];
-    if (block.weights != nullptr) example_.weight = block.weights[row];
-    example_.settle(groups_, empty_);
+    if (tile_.block != &block || row < tile_.row || row >= tile_.row + tile_.rows) cut_tile(block, row, std::min(end, row + (limit - examples)));
+    read_row(block, row);
     if (!take_label()) return {Status::kBad, row, examples};
     const Status status = recorded_step();
     if (status == Status::kBegin) return {status, row, examples};

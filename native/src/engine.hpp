@@ -60,6 +60,9 @@ struct Progress {
 struct Column {
   std::uint32_t hash = 0;
   const float* numbers = nullptr;          // NaN: missing
+  const double* doubles = nullptr;         // the same; each counts as the nearest float
+  const std::int64_t* longs = nullptr;
+  const std::int32_t* integers = nullptr;
   const std::int32_t* cell_of = nullptr;   // by row; -1: missing
   std::vector<std::uint32_t> starts;       // of the cells' features, and the end
   std::vector<std::uint32_t> hashes;
@@ -67,7 +70,11 @@ struct Column {
   std::vector<std::uint32_t> missing_hashes;  // what an empty cell gives
   std::vector<float> missing_values;
 
-  void append(std::size_t row, Example& example) const;
+  bool has_numbers() const { return cell_of == nullptr; }
+  // Numbers of some rows, one behind the other.
+  void copy(std::size_t row, std::size_t count, float* out) const;
+  // The features of a cell, or of an empty one.
+  void append_cell(std::size_t row, Example& example) const;
 };
 
 struct ColumnBlock {
@@ -152,6 +159,8 @@ class Engine {
   };
 
   bool parse_into(std::string_view line);
+  void cut_tile(const ColumnBlock& block, std::size_t row, std::size_t end);
+  void read_row(const ColumnBlock& block, std::size_t row);
   Bank& bank_of(int bits);
   void learn_all() noexcept;
   void charge(const Forecast* forecast) noexcept;
@@ -183,6 +192,14 @@ class Engine {
   double served_raw_ = 0.0;
   double served_loss_ = 0.0;
   std::uint64_t observed_expansion_ = 0;
+
+  // Some rows of a block of columns: column by column is how the memory likes to be read.
+  struct Tile {
+    const ColumnBlock* block = nullptr;
+    std::size_t row = 0, rows = 0;
+    Pod<float> numbers;
+  };
+  Tile tile_;
 
   Example example_;
   std::vector<std::uint32_t> empty_;

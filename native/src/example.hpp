@@ -50,9 +50,21 @@ struct Example {
     run.group = group;
     run.begin = run.end = static_cast<std::uint32_t>(hashes.size());
   }
+  // Without a branch: which features are zero is hard to foresee. Needs room for one more.
+  void add_unless_zero(std::uint32_t hash, float value) {
+    hashes.put(hash);
+    values.put(value);
+    const std::size_t size = hashes.size() + (value != 0.0F ? 1 : 0);
+    hashes.set_size(size);
+    values.set_size(size);
+  }
   void add(std::uint32_t hash, float value) {
     hashes.push_back(hash);
     values.push_back(value);
+  }
+  void reserve(std::size_t more) {
+    hashes.reserve(hashes.size() + more);
+    values.reserve(values.size() + more);
   }
   void close() {
     Run& run = runs.back();

@@ -191,7 +191,8 @@ class BodyParser {
   bool add(std::uint32_t hash, float value) {
     value *= scale_;
     if (!std::isfinite(value)) return false;
-    if (value != 0.0F) example_.add(hash, value);
+    example_.reserve(1);
+    example_.add_unless_zero(hash, value);
     return true;
   }
 

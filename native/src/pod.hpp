@@ -55,6 +55,9 @@ class Pod {
     return data_[size_++];
   }
   void push_back(const T& value) { add() = value; }
+  // For callers that made room: behind the last value, and how many there are.
+  void put(const T& value) { data_[size_] = value; }
+  void set_size(std::size_t size) { size_ = size; }
   void append(const T* first, const T* last) {
     const auto more = static_cast<std::size_t>(last - first);
     if (more == 0) return;

@@ -22,7 +22,7 @@ class ColumnBlock:
         self,
         part: int,
         name: str,
-        numbers: NDArray[np.float32],
+        numbers: NDArray[Any],
         missing_hashes: NDArray[np.uint32],
         missing_values: NDArray[np.float32],
     ) -> None: ...

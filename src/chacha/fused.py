@@ -338,7 +338,7 @@ def native_block(block: ColumnBlock) -> NativeBlock:
     """Columns as the engine takes them.
 
     >>> labels = np.zeros(2, np.float32)
-    >>> columns = {"x": [NumberColumn("x", np.ones(2, np.float32))]}
+    >>> columns = {"x": [NumberColumn("x", np.ones(2))]}
     >>> native_block(ColumnBlock(columns, labels, place=str)).rows
     2
     """

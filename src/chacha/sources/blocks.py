@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,10 +51,10 @@ class TextBlock:
 
 @dataclass(frozen=True)
 class NumberColumn:
-    """A number for every row, NaN where the cell is empty."""
+    """A number for every row, NaN where the cell is empty; each counts as the nearest float32."""
 
     name: str
-    values: NDArray[np.float32]
+    values: NDArray[Any]  # of doubles, floats, or whole numbers of 64 or 32 bits
     missing: Sequence[Feature] = ()  # the features of an empty cell
 
 

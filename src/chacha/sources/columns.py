@@ -26,6 +26,8 @@ __all__ = [
     "number_array",
     "numbers",
     "pairs_cell",
+    "plain",
+    "quick_numbers",
 ]
 
 
@@ -200,23 +202,41 @@ def number_array(column: pa.Array, decimal: str = ".") -> NDArray[np.float64] | 
     ([1.5, nan], None)
     """
     types = pa.types
+    most = FLOAT32_MAX if types.is_floating(column.type) else LARGEST_INTEGER - 1.0
     if types.is_string(column.type):
         if decimal != ".":
             return None
-        most = LARGEST_INTEGER - 1.0
         try:
-            values = pc.cast(column, pa.float64())
+            column = pc.cast(column, pa.float64())
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             return None
-    elif is_castable(column.type):
-        most = FLOAT32_MAX if types.is_floating(column.type) else LARGEST_INTEGER - 1.0
-        values = pc.cast(column, pa.float64(), safe=False)
+    elif not is_castable(column.type):
+        return None
+    elif column.type != pa.float64():
+        column = pc.cast(column, pa.float64(), safe=False)
+    found: NDArray[np.float64] = column.to_numpy(zero_copy_only=False)
+    if len(found) == 0 or column.null_count > 0:
+        usable = np.count_nonzero(np.abs(found) <= most) == len(found) - column.null_count
     else:
+        usable = bool(found.min() >= -most and found.max() <= most)  # false for NaN too
+    return found if usable else None
+
+
+NATIVE = (pa.float64(), pa.float32(), pa.int64(), pa.int32())
+
+
+def quick_numbers(column: pa.Array) -> NDArray[Any] | None:
+    """Numbers that are taken as they lie in memory; None if they must be looked at.
+
+    >>> quick_numbers(pa.array([1, 2])).dtype, quick_numbers(pa.array([1, None]))
+    (dtype('int64'), None)
+    """
+    if column.type not in NATIVE or column.null_count > 0 or len(column) == 0:
         return None
-    found: NDArray[np.float64] = values.to_numpy(zero_copy_only=False)
-    if np.count_nonzero(np.abs(found) <= most) != len(found) - column.null_count:
-        return None
-    return found
+    found: NDArray[Any] = column.to_numpy(zero_copy_only=False)
+    most = FLOAT32_MAX if pa.types.is_floating(column.type) else LARGEST_INTEGER - 1
+    usable = found.min() >= -most and found.max() <= most  # false for NaN too
+    return found if usable else None
 
 
 def is_castable(column: pa.DataType) -> bool:

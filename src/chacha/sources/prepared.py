@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,6 +56,7 @@ class Prepared:
     decimal: str = "."
     weights: list[float] | None = None
     tags: list[str] | None = None
+    encoded: dict[str, pa.DictionaryArray] = field(default_factory=dict)  # as they came
 
     def values(self, column: str, rows: list[int]) -> list[Any]:
         """The values of a column in some rows, without the empty ones."""
@@ -96,6 +97,8 @@ def prepare(
         if name not in schema.wanted:
             continue
         column, damaged = plain_or_damaged(found)
+        if pa.types.is_dictionary(found.type) and name not in batch.text and not damaged:
+            made.encoded[name] = found
         if name in batch.text and is_text(column.type):
             if spec.nulls:  # without words for them, empty cells are known already (ARFF)
                 column = texts_or_nulls(column, spec.nulls)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from chacha.errors import BadExample
 from chacha.sources.base import Bad
 from chacha.sources.blocks import CellColumn, ColumnBlock, NumberColumn
-from chacha.sources.columns import EMPTY, Cell, make_cells, number_array
+from chacha.sources.columns import EMPTY, Cell, Made, make_cells, number_array, plain, quick_numbers
 from chacha.sources.prepared import Prepared
 from chacha.sources.schema import Schema
 from chacha.sources.spec import Kind
@@ -26,7 +29,6 @@ def column_block(
 ) -> ColumnBlock:
     """The rows of a batch as a block; troubles become its bad rows.
 
-    >>> import pyarrow as pa
     >>> from chacha.sources.batch import Batch
     >>> from chacha.sources.dicts import DictReader
     >>> from chacha.sources.prepared import prepare
@@ -60,6 +62,16 @@ def column_block(
     )
 
 
+def _cells(made: Prepared, name: str, make: Callable[[pa.Array], Made]) -> Made:
+    """The cells of a column; of one with a dictionary, each word of that is looked at once."""
+    encoded = made.encoded.get(name)
+    if encoded is None:
+        return make(made.columns[name])
+    words = make(plain(encoded.dictionary))
+    at: NDArray[np.int32] = pc.fill_null(encoded.indices.cast(pa.int32()), -1).to_numpy()
+    return Made(words.cells, np.where(at >= 0, np.append(words.rows, np.int32(-1))[at], -1))
+
+
 def _column(
     made: Prepared, schema: Schema, name: str, kind: Kind, missing: Mapping[str, Cell]
 ) -> NumberColumn | CellColumn:
@@ -67,11 +79,13 @@ def _column(
     group, feature = schema.slots[name]
     empty = missing[name].features if name in missing else ()
     if kind is Kind.NUMBER:
-        numbers = number_array(column, made.decimal)
+        numbers = quick_numbers(column)
+        if numbers is None:
+            numbers = number_array(column, made.decimal)
         if numbers is not None:
-            return NumberColumn(feature, numbers.astype(np.float32), empty)
+            return NumberColumn(feature, numbers, empty)
     form, seed = schema.spec.format_of(name), schema.seeds[group]
-    cells = make_cells(column, kind, feature, seed, form, made.decimal)
+    cells = _cells(made, name, lambda c: make_cells(c, kind, feature, seed, form, made.decimal))
     if cells.bad:
         for row, cell in enumerate(cells.by_row(EMPTY)):
             if isinstance(cell, BadExample):
