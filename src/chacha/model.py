@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from os import PathLike
 from typing import Any, Unpack
 
 from chacha.champion import ChampionChallengers
@@ -34,6 +35,7 @@ from chacha.space import Choice, Domain, Interactions, Space
 from chacha.streaming import FAR, Passing
 from chacha.summary import LiveModel, Step, Stretch, Summary, describe
 from chacha.tickets import Ticket, Tickets
+from chacha.vwfiles import load_champion, save_champion, settings_of
 
 __all__ = ["ChaCha"]
 
@@ -41,9 +43,8 @@ __all__ = ["ChaCha"]
 class ChaCha:
     """Online AutoML: a champion and its challengers, tuned while they serve.
 
-    `ChaCha.paper` is the algorithm of the ICML 2021 paper to the letter, `ChaCha.flaml`
-    the same with the constants of the authors' code. `ChaCha()` are the recommended
-    rules; for now they are the paper's.
+    `ChaCha.paper` is the algorithm of the ICML 2021 paper to the letter, `ChaCha.flaml` the same
+    with the constants of the authors' code. `ChaCha()` are the recommended rules; now the paper's.
 
     Parameters
     ----------
@@ -69,10 +70,8 @@ class ChaCha:
         Also run the initial configuration alone, outside b, to show what tuning gained.
     keep_decisions
         How many of the last decisions :attr:`decisions` holds.
-    max_pending
-        How many tickets may wait for their label; the oldest expire.
-    ticket_life
-        A ticket expires after so many later ones.
+    max_pending, ticket_life
+        How many tickets may wait for their label, and for how many later ones; then they expire.
 
     Examples
     --------
@@ -164,6 +163,21 @@ class ChaCha:
         settings.setdefault("evidence", SampleComplexity.authors())
         return cls(**settings)
 
+    @classmethod
+    def from_vw(cls, path: str | PathLike[str], **settings: Unpack[Settings]) -> ChaCha:
+        """A model whose first champion is a model file that Vowpal Wabbit saved.
+
+        Its options become the initial configuration, its weights go on exactly.
+        """
+        found, settings = settings_of(path, settings)
+        model = cls(**settings)
+        load_champion(model.pool, model.champion, found)
+        return model
+
+    def to_vw(self, path: str | PathLike[str]) -> None:
+        """Write the champion as a model file of Vowpal Wabbit: `vw -i FILE` goes on exactly."""
+        save_champion(self.pool, self.champion, path)
+
     @property
     def core(self) -> ChampionChallengers:
         """Algorithm 1 and its state."""
@@ -232,11 +246,8 @@ class ChaCha:
     def settings(self) -> dict[str, Any]:
         """Every constant of the rules, for reports."""
         return {
-            "budget": self.budget,
-            "seed": self.seed,
-            "lease_factor": self.lease_factor,
-            "evidence": describe(self.evidence),
-            "oracle": describe(self.oracle),
+            **{name: getattr(self, name) for name in ("budget", "seed", "lease_factor")},
+            **{name: describe(getattr(self, name)) for name in ("evidence", "oracle")},
             "space": self.space.to_json(),
             "loss": {"name": self.loss_function.name, **describe(self.loss_function)},
             "pool": type(self.pool).__name__,
@@ -252,7 +263,7 @@ class ChaCha:
         """
         if (served := self._quick.serve(x)) is not None:
             return served
-        served = self.loss_function.served(self._driver.predict(self._example(x)).served)
+        served = self.loss_function.served(self._driver.predict(example_of(x, self.reader)).served)
         self._quick.remember(x)
         return served
 
@@ -265,7 +276,7 @@ class ChaCha:
         """
         if (decisions := self._quick.learn(x, y, weight)) is not None:
             return decisions
-        example = self._labelled(self._example(x), y, weight)
+        example = self._labelled(example_of(x, self.reader), y, weight)
         self._settle_groups(x)
         decisions = self._driver.learn(example).decisions
         self._quick.remember(x)
@@ -283,7 +294,7 @@ class ChaCha:
         Traceback (most recent call last):
         chacha.errors.TicketError: ticket 0 was told already; a label counts once
         """
-        example = replace(self._example(x), label=None)  # the label is told later
+        example = replace(example_of(x, self.reader), label=None)  # the label is told later
         self._settle_groups(x)
         self._driver.begin(example)
         forecast = self._driver.predict(example)
@@ -377,9 +388,6 @@ class ChaCha:
         until: Callable[[], int] = lambda: FAR,
     ) -> Passing:
         return Passing(self._driver, source, self.skipped, self._labelled, on_bad, limit, until)
-
-    def _example(self, x: Features) -> Example:
-        return example_of(x, self.reader)
 
     def _settle_groups(self, x: Features) -> None:
         """The first flat dict that is learned or asked decides the groups."""

@@ -6,7 +6,7 @@ import json
 import os
 import stat
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any, Protocol
@@ -235,6 +235,11 @@ class Outputs:
         self._result = JsonResult(json)
         self._decisions = DecisionLog(save_decisions, about)
         self._next = 0
+        self._last: list[Callable[[], None]] = []
+
+    def at_end(self, write: Callable[[], None]) -> None:
+        """What else is to be written at the end."""
+        self._last.append(write)
 
     def see(self, stretch: Stretch) -> None:
         """One stretch."""
@@ -250,3 +255,5 @@ class Outputs:
             last.callback(self._predictions.close)
             last.callback(self._decisions.close, end)
             last.callback(self._result.write, result)
+            for write in self._last:
+                last.callback(write)

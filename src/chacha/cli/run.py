@@ -77,12 +77,15 @@ def run(
     save_decisions: Annotated[
         str | None, typer.Option(metavar="FILE", help="Every decision, for `chacha explain`.")
     ] = None,
+    to_vw: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The champion as a VW model, for `vw -i`.")
+    ] = None,
     json: Annotated[
         str | None, typer.Option("--json", metavar="FILE", help="The result; - for stdout.")
     ] = None,
 ) -> None:
     """Tune while passing over a stream, and serve a prediction for every example."""
-    distinct(source, json=json, predictions=predictions, save_decisions=save_decisions)
+    distinct(source, json=json, predictions=predictions, save_decisions=save_decisions, to_vw=to_vw)
     chosen = loss_named(loss)
     if dry_run:
         show_source(open_files(source, table, DictReader(chosen.label), form=form))
@@ -112,6 +115,8 @@ def run(
     )
     about = {"source": stream.name, "version": chacha.__version__, "settings": settings}
     outputs = Outputs(predictions, save_decisions, json, about)
+    if to_vw is not None:
+        outputs.at_end(lambda: model.to_vw(to_vw))
     if not _follow(stretches, model, screen, outputs, about):
         screen.tell(f"interrupted after {model.examples} examples")
         raise typer.Exit(1)

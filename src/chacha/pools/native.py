@@ -7,6 +7,7 @@ algorithm, so that a whole stream is passed over natively (:mod:`chacha.fused`).
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from os import PathLike
 
 from chacha._native import Engine
 from chacha.config import Config, Value, show
@@ -14,6 +15,7 @@ from chacha.errors import PoolError
 from chacha.example import Example
 from chacha.observed import count_features
 from chacha.pool import refuse_idle, refuse_live, refuse_unlabelled
+from chacha.vwmodel import VWModel, VWState, write_vw_model
 
 __all__ = ["NativeObserved", "NativePool", "native_line"]
 
@@ -154,6 +156,33 @@ class NativePool:
         """Drop the model of `config` and all it holds."""
         refuse_idle(config, self._models)
         self.engine.stop(self._models.pop(config))
+
+    def to_vw(self, config: Config, path: str | PathLike[str]) -> None:
+        """Write the model of `config` as a file that VW loads (`-i`) and goes on with exactly."""
+        refuse_idle(config, self._models)
+        number = self._models[config]
+        norms, total, low, high, gravity, contraction = self.engine.state(number)
+        initial_t = float(config.values.get("initial_t", 0.0))
+        state = VWState(
+            initial_t,
+            norms,
+            total,
+            t=total,
+            low=low,
+            high=high,
+            gravity=gravity,
+            contraction=contraction,
+        )
+        weights = self.engine.dump(number)
+        write_vw_model(path, VWModel(config, state, *weights), self_contained=True)
+
+    def load_vw(self, config: Config, model: VWModel) -> None:
+        """Give `config`, which is live, the weights and the state of a model that VW saved."""
+        refuse_idle(config, self._models)
+        number, state = self._models[config], model.state
+        self.engine.load(number, model.index, model.weight, model.adaptive, model.normalized)
+        found = (state.sum_norm_x, state.total_weight, state.low, state.high)
+        self.engine.set_state(number, (*found, state.gravity, state.contraction))
 
     def predict(self, example: Example) -> Mapping[Config, float]:
         """What every live model predicts. A pure read."""

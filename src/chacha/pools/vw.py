@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
+from os import PathLike, fspath
 from typing import Any
 
 try:
@@ -131,6 +132,14 @@ class VWPool:
         refuse_idle(config, self._models)
         self._alone.pop(config, None)
         self._models.pop(config).finish()
+
+    def to_vw(self, config: Config, path: str | PathLike[str]) -> None:
+        """Write the model of `config` as VW does; VW forgets the loss and l1, l2 on the way."""
+        refuse_idle(config, self._models)
+        try:
+            self._models[config].save(fspath(path))
+        except Exception as error:
+            raise PoolError(f"{fspath(path)}: VW cannot write it: {error}") from error
 
     def predict(self, example: Example) -> Mapping[Config, float]:
         """What every live model predicts."""
