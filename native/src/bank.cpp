@@ -20,17 +20,20 @@ std::size_t next_width(std::size_t width) {
 
 Bank::Bank(int bits, const Groups& groups, const Kernel* kernel)
     : bits_(bits),
-      mask_(bits >= 32 ? 0xffffffffU : (1U << bits) - 1),
+      mask_(mask_of(bits)),
       groups_(groups),
       kernel_(kernel),
       index_of_(1),
       first_group_(1) {
   widen(kNarrowest);
+  rebuild();
 }
 
+// All that may fail comes first: a bank is wider as a whole, or as it was.
 void Bank::widen(std::size_t width) {
   AlignedFloats table(std::max<std::size_t>(16, std::size_t{used_} * 2) * 4 * width);
   std::vector<Lane> lanes(width);
+  std::vector<std::int32_t> masks(width_ > 0 ? masks_.size() / width_ * width : 0);
   std::vector<float>* floats[] = {&low_,     &high_,      &multiplier_, &learning_rate_, &sums_,  &gravity_,
                                   &clipped_, &gradient2_, &norm_x_,     &per_update_,    &update_};
   for (auto* array : floats) array->resize(width);
@@ -38,16 +41,17 @@ void Bank::widen(std::size_t width) {
   for (auto* array : {&active_, &rated_}) array->resize(width);
   cells_.resize(width);
   rates_.resize(width);
-  live_.reserve(width);
   for (std::size_t place = 0; place < used_; ++place) {
     for (std::size_t k = 0; k < 4; ++k) {
       const float* from = table_.get() + (place * 4 + k) * width_;
       std::copy(from, from + width_, table.get() + (place * 4 + k) * width);
     }
   }
+  for (std::size_t at = 0; at < masks_.size(); ++at) masks[at / width_ * width + at % width_] = masks_[at];
   std::move(lanes_.begin(), lanes_.end(), lanes.begin());
   lanes_ = std::move(lanes);
   table_ = std::move(table);
+  masks_ = std::move(masks);
   width_ = width;
 }
 
@@ -58,7 +62,6 @@ std::uint32_t Bank::free_lane() {
   if (next_width(width_) > kMostLanes) throw std::length_error("no lane is left for another model");
   const auto lane = static_cast<std::uint32_t>(width_);
   widen(next_width(width_));
-  rebuild();
   return lane;
 }
 
@@ -104,10 +107,15 @@ std::uint32_t Bank::start(const Options& options, std::vector<GroupList> product
 }
 
 void Bank::stop(std::uint32_t lane) {
-  lanes_[lane].live = false;
-  lanes_[lane].products.clear();
-  lanes_[lane].narrow = Narrow();
-  rebuild();
+  Lane stopped;
+  stopped.used = true;
+  std::swap(lanes_[lane], stopped);
+  try {
+    rebuild();
+  } catch (...) {
+    std::swap(lanes_[lane], stopped);
+    throw;
+  }
 }
 
 void Bank::clean(std::uint32_t lane) {
@@ -244,16 +252,22 @@ Dump Bank::dump(std::uint32_t lane) const {
 }
 
 void Bank::load(std::uint32_t lane, const Dump& weights) {
-  lanes_[lane].narrow = Narrow();
+  complete_ = false;
+  Narrow none;
+  for (const std::uint32_t index : weights.index) {
+    if (index > mask_) throw std::invalid_argument("an index has more bits than the model");
+    wide_place(index, true);
+  }
+  // From here on nothing throws: weights are loaded as a whole, or not at all.
+  std::swap(lanes_[lane].narrow, none);
   clean(lane);
   for (std::size_t i = 0; i < weights.index.size(); ++i) {
-    const std::uint32_t place = wide_place(weights.index[i], true);
+    const std::uint32_t place = wide_.find(weights.index[i]);
     const Weight weight{table_.get() + std::size_t{place} * 4 * width_ + lane, width_};
     weight.w() = weights.w[i];
     weight.adaptive() = weights.adaptive[i];
     weight.norm() = weights.norm[i];
   }
-  complete_ = false;
 }
 
 std::size_t Bank::bytes() const {

@@ -49,6 +49,8 @@ using GroupList = std::vector<std::uint32_t>;  // a product: the numbers of its 
 class Bank {
  public:
   Bank(int bits, const Groups& groups, const Kernel* kernel);
+  Bank(const Bank&) = delete;
+  Bank& operator=(const Bank&) = delete;
 
   // Gives a new model a lane: empty, or with the weights and the state of the model in `from`.
   std::uint32_t start(const Options& options, std::vector<GroupList> products, int from = -1);

@@ -1,9 +1,12 @@
 #include "engine.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <stdexcept>
 
 #include "parser.hpp"
+#include "weights.hpp"
 
 namespace chacha {
 namespace {
@@ -45,7 +48,7 @@ Bank& Engine::bank_of(int bits) {
   for (const auto& bank : banks_) {
     if (bank->bits() == bits) return *bank;
   }
-  by_lane_.emplace_back();
+  by_lane_.emplace_back(kMostLanes);
   try {
     banks_.push_back(std::make_unique<Bank>(bits, groups_, kernel_));
   } catch (...) {
@@ -57,8 +60,10 @@ Bank& Engine::bank_of(int bits) {
 
 std::uint32_t Engine::start(int bits, const Options& options, const std::vector<std::vector<std::string>>& products,
                             int from) {
+  if (bits < 1 || bits > 32) throw std::invalid_argument("a model has 1 to 32 bits");
   Model model;
   for (const auto& names : products) {
+    if (names.size() < 2) throw std::invalid_argument("a product has at least two groups");
     GroupList groups;
     for (const std::string& name : names) groups.push_back(groups_.number(name));
     model.products.push_back(std::move(groups));
@@ -66,31 +71,42 @@ std::uint32_t Engine::start(int bits, const Options& options, const std::vector<
   std::size_t number = 0;
   while (number < models_.size() && models_[number].bank != nullptr) ++number;
   if (number == models_.size()) models_.emplace_back();
-  model.bank = &bank_of(bits);
   int lane = -1;
   if (from >= 0) {
-    const Model& source = models_[static_cast<std::size_t>(from)];
-    if (source.bank != model.bank) throw std::invalid_argument("a copy has as many bits as its source");
+    const Model& source = live(static_cast<std::uint32_t>(from));
+    if (source.bank->bits() != bits) throw std::invalid_argument("a copy has as many bits as its source");
     lane = static_cast<int>(source.lane);
   }
-  model.lane = model.bank->start(options, model.products, lane);
+  model.bank = &bank_of(bits);
+  try {
+    model.lane = model.bank->start(options, model.products, lane);
+  } catch (...) {
+    drop_empty_banks();
+    throw;
+  }
   model.complexity = observed_.complexity(model.products);
   models_[number] = std::move(model);
-  for (std::size_t i = 0; i < banks_.size(); ++i) by_lane_[i].resize(256);
   return static_cast<std::uint32_t>(number);
 }
 
 void Engine::stop(std::uint32_t model) {
-  Bank* bank = models_[model].bank;
-  bank->stop(models_[model].lane);
+  live(model).bank->stop(live(model).lane);
   models_[model] = Model();
-  if (bank->live() > 0) return;
-  for (std::size_t i = 0; i < banks_.size(); ++i) {  // the last one: its memory goes too
-    if (banks_[i].get() != bank) continue;
+  drop_empty_banks();
+}
+
+const Engine::Model& Engine::live(std::uint32_t model) const {
+  if (model >= models_.size() || models_[model].bank == nullptr) throw std::out_of_range("no model has that number");
+  return models_[model];
+}
+
+// The last model of a bank takes its memory with it.
+void Engine::drop_empty_banks() noexcept {
+  for (std::size_t i = banks_.size(); i-- > 0;) {
+    if (banks_[i]->live() > 0) continue;
     banks_.erase(banks_.begin() + static_cast<std::ptrdiff_t>(i));
     by_lane_.erase(by_lane_.begin() + static_cast<std::ptrdiff_t>(i));
     observed_expansion_ = 0;
-    break;
   }
 }
 
@@ -142,6 +158,8 @@ void Engine::set_rules(const ServedLoss& loss, const SampleComplexity& evidence)
 
 void Engine::set_contenders(std::vector<Contender> contenders, std::uint32_t incumbent, std::int64_t challengers,
                             bool restless) {
+  live(incumbent);
+  for (const Contender& contender : contenders) live(contender.model);
   std::vector<Bound> bounds(contenders.size());
   contenders_ = std::move(contenders);
   bounds_ = std::move(bounds);
@@ -169,12 +187,14 @@ Status Engine::step(const Forecast* forecast) {
     observe();
     return Status::kBegin;
   }
+  if (contenders_.empty() || banks_.empty()) throw std::logic_error("no model has been set to serve");
   for (const auto& bank : banks_) bank->expand(example_, true);
   // From here on nothing throws: an example is learned as a whole, or not at all.
   const bool fresh = observed_expansion_ != banks_.front()->expansion();
   observed_expansion_ = banks_.front()->expansion();
-  const bool grown = fresh ? observed_.observe(example_, empty_, banks_.front().get())
-                           : observed_.observe_label(example_, empty_);
+  // What a bank remembers of features helps if it tells all apart that are to be counted.
+  Bank* known = banks_.front()->bits() >= observed_.bits() ? banks_.front().get() : nullptr;
+  const bool grown = fresh ? observed_.observe(example_, empty_, known) : observed_.observe_label(example_, empty_);
   if (grown) count_features();
   learn_all();
   charge(forecast);
@@ -242,10 +262,13 @@ bool Engine::decide() noexcept {
 
 void Record::reserve(std::size_t more) {
   if (!wanted) return;
-  predictions.reserve(predictions.size() + more);
-  labels.reserve(labels.size() + more);
-  served_by.reserve(served_by.size() + more);
-  if (tags_wanted) tags.reserve(tags.size() + more);
+  const auto room = [more](auto& kept) {  // doubled: reserving just enough would copy all every time
+    if (kept.capacity() - kept.size() < more) kept.reserve(std::max(2 * kept.size(), kept.size() + more));
+  };
+  room(predictions);
+  room(labels);
+  room(served_by);
+  if (tags_wanted) room(tags);
 }
 
 // One example, recorded if that is wanted. Nothing throws once it is learned.
@@ -309,8 +332,10 @@ void Engine::cut_tile(const ColumnBlock& block, std::size_t row, std::size_t end
   tile_.block = &block;
 }
 
-void Engine::read_row(const ColumnBlock& block, std::size_t row) {
+// False if a number is not finite.
+bool Engine::read_row(const ColumnBlock& block, std::size_t row) {
   example_.clear();
+  bool finite = std::isfinite(block.labels[row]);
   const float* number = tile_.numbers.data() + (row - tile_.row);
   for (const ColumnBlock::Part& part : block.parts) {
     example_.open(part.group, groups_.letter(part.group));
@@ -320,6 +345,7 @@ void Engine::read_row(const ColumnBlock& block, std::size_t row) {
       number += kTile;
       if (column.has_numbers() && value == value) {
         example_.add_unless_zero(column.hash, value);
+        finite &= std::fabs(value) <= std::numeric_limits<float>::max();
       } else {
         column.append_cell(row, example_);
         example_.reserve(part.columns.size());
@@ -331,6 +357,7 @@ void Engine::read_row(const ColumnBlock& block, std::size_t row) {
   example_.label = block.labels[row];
   if (block.weights != nullptr) example_.weight = block.weights[row];
   example_.settle(groups_, empty_);
+  return finite && example_.weight >= 0.0F && std::isfinite(example_.weight);
 }
 
 Progress Engine::advance_columns(const ColumnBlock& block, std::size_t row, std::size_t end, std::size_t limit) {
@@ -341,8 +368,7 @@ Progress Engine::advance_columns(const ColumnBlock& block, std::size_t row, std:
   for (; examples < limit && row < end; ++row) {
     if (work > kWork) return {Status::kEnough, row, examples};
     if (tile_.block != &block || row < tile_.row || row >= tile_.row + tile_.rows) cut_tile(block, row, std::min(end, row + (limit - examples)));
-    read_row(block, row);
-    if (!take_label()) return {Status::kBad, row, examples};
+    if (!read_row(block, row) || !take_label()) return {Status::kBad, row, examples};
     const Status status = recorded_step();
     if (status == Status::kBegin) return {status, row, examples};
     ++examples;

@@ -91,16 +91,18 @@ struct ColumnBlock {
 class Engine {
  public:
   Engine(int observed_bits, const Kernel* kernel);
+  Engine(const Engine&) = delete;  // its banks know where its groups are
+  Engine& operator=(const Engine&) = delete;
 
   // Models. A number stays a model's until it is stopped.
   std::uint32_t start(int bits, const Options& options, const std::vector<std::vector<std::string>>& products,
                       int from = -1);
   void stop(std::uint32_t model);
-  Dump dump(std::uint32_t model) const { return models_[model].bank->dump(models_[model].lane); }
-  void load(std::uint32_t model, const Dump& weights) { models_[model].bank->load(models_[model].lane, weights); }
-  ModelState state(std::uint32_t model) const { return models_[model].bank->state(models_[model].lane); }
+  Dump dump(std::uint32_t model) const { return live(model).bank->dump(live(model).lane); }
+  void load(std::uint32_t model, const Dump& weights) { live(model).bank->load(live(model).lane, weights); }
+  ModelState state(std::uint32_t model) const { return live(model).bank->state(live(model).lane); }
   void set_state(std::uint32_t model, const ModelState& state) {
-    models_[model].bank->set_state(models_[model].lane, state);
+    live(model).bank->set_state(live(model).lane, state);
   }
 
   // Predicting and learning without statistics. `raw(model)` holds the predictions then.
@@ -109,7 +111,7 @@ class Engine {
   void settle() { example_.settle(groups_, empty_); }
   void predict();
   void learn();
-  double raw(std::uint32_t model) const { return models_[model].raw; }
+  double raw(std::uint32_t model) const { return live(model).raw; }
 
   // Statistics. `contenders`: the champion first, then B.
   void set_rules(const ServedLoss& loss, const SampleComplexity& evidence);
@@ -118,7 +120,10 @@ class Engine {
                       bool restless);
   // Distinct features are counted at so many bits; to be set before the first example.
   void set_observed_bits(int bits) { observed_ = Observed(bits); }
-  void set_baseline(std::uint32_t model) { baseline_ = static_cast<int>(model); }
+  void set_baseline(std::uint32_t model) {
+    live(model);
+    baseline_ = static_cast<int>(model);
+  }
   void wait_for(Wait what) { waiting_ = what; }
 
   // Makes the label of `example()` what the loss takes; false if it cannot.
@@ -134,8 +139,8 @@ class Engine {
   Record& record() { return record_; }
   Groups& groups() { return groups_; }
   const Observed& observed() const { return observed_; }
-  const Standing& standing(std::uint32_t model) const { return models_[model].standing; }
-  void set_standing(std::uint32_t model, const Standing& standing) { models_[model].standing = standing; }
+  const Standing& standing(std::uint32_t model) const { return live(model).standing; }
+  void set_standing(std::uint32_t model, const Standing& standing) { live(model).standing = standing; }
   const Standing& served() const { return served_; }
   const Standing& alone() const { return alone_; }
   double first_metric() const { return metrics_[0]; }
@@ -158,9 +163,13 @@ class Engine {
     double raw = 0.0;
   };
 
+  // The model of that number; throws if there is none.
+  const Model& live(std::uint32_t model) const;
+  Model& live(std::uint32_t model) { return const_cast<Model&>(static_cast<const Engine*>(this)->live(model)); }
+  void drop_empty_banks() noexcept;
   bool parse_into(std::string_view line);
   void cut_tile(const ColumnBlock& block, std::size_t row, std::size_t end);
-  void read_row(const ColumnBlock& block, std::size_t row);
+  bool read_row(const ColumnBlock& block, std::size_t row);
   Bank& bank_of(int bits);
   void learn_all() noexcept;
   void charge(const Forecast* forecast) noexcept;

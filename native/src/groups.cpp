@@ -1,5 +1,7 @@
 #include "groups.hpp"
 
+#include <stdexcept>
+
 namespace chacha {
 namespace {
 
@@ -12,6 +14,7 @@ std::size_t mixed(std::string_view name) {
 Groups::Groups() : table_(16, kNone) { by_letter_.fill(kNone); }
 
 std::uint32_t Groups::find_or_add(std::string_view name) {
+  if (name.empty()) throw std::invalid_argument("a group has a name of at least one byte");
   const std::size_t mask = table_.size() - 1;
   std::size_t at = mixed(name) & mask;
   for (; table_[at] != kNone; at = (at + 1) & mask) {

@@ -56,6 +56,9 @@ inline std::uint32_t hash_name(std::string_view name, std::uint32_t seed) {
   return number + seed;
 }
 
+// The indices of so many bits, up to 32.
+constexpr std::uint32_t mask_of(int bits) { return bits >= 32 ? 0xffffffffU : (1U << (bits & 31)) - 1; }
+
 // The seed of a group's features.
 inline std::uint32_t group_seed(std::string_view name) {
   return name.size() == 1 && name[0] == kDefaultGroup ? 0 : hash_name(name, 0);

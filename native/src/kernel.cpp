@@ -8,8 +8,9 @@ namespace chacha {
 const Kernel* kernel_named(const char* name) {
   if (std::strcmp(name, "plain") == 0) return &kPlainKernel;
 #if defined(__x86_64__)
-  if (std::strcmp(name, "avx2") == 0 && __builtin_cpu_supports("avx2")) return &kAvx2Kernel;
-  if (std::strcmp(name, "avx512") == 0 && __builtin_cpu_supports("avx512f")) return &kAvx512Kernel;
+  const bool fma = __builtin_cpu_supports("fma") != 0;  // those files are compiled with -mfma
+  if (std::strcmp(name, "avx2") == 0 && __builtin_cpu_supports("avx2") && fma) return &kAvx2Kernel;
+  if (std::strcmp(name, "avx512") == 0 && __builtin_cpu_supports("avx512f") && fma) return &kAvx512Kernel;
 #endif
   return nullptr;
 }

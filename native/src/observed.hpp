@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <stdexcept>
 #include <vector>
 
 #include "bank.hpp"
@@ -30,7 +31,11 @@ class SeenSet {
 
 class Observed {
  public:
-  explicit Observed(int bits) : mask_((1U << bits) - 1) {}
+  explicit Observed(int bits) : bits_(bits), mask_(mask_of(bits)) {
+    if (bits < 1 || bits > 32) throw std::invalid_argument("features are counted at 1 to 32 bits");
+  }
+
+  int bits() const { return bits_; }
 
   // What must be known before anything is changed: room for all, and whether a group is new.
   // May throw, and changes nothing that can be seen.
@@ -53,6 +58,7 @@ class Observed {
   std::size_t bytes() const { return seen_.bytes() + sizes_.capacity() * sizeof(std::int64_t); }
 
  private:
+  int bits_;
   std::uint32_t mask_;
   double low_ = std::numeric_limits<double>::infinity();
   double high_ = -std::numeric_limits<double>::infinity();

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 #include <type_traits>
+#include <utility>
 
 namespace chacha {
 
@@ -25,8 +26,11 @@ class Pod {
     }
     return *this;
   }
-  Pod(Pod&&) = default;
-  Pod& operator=(Pod&&) = default;
+  Pod(Pod&& other) noexcept { swap(other); }
+  Pod& operator=(Pod&& other) noexcept {
+    swap(other);
+    return *this;
+  }
 
   std::size_t size() const { return size_; }
   std::size_t capacity() const { return capacity_; }
@@ -71,6 +75,11 @@ class Pod {
   friend bool operator!=(const Pod& a, const Pod& b) { return !(a == b); }
 
  private:
+  void swap(Pod& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(capacity_, other.capacity_);
+  }
   void grow(std::size_t least) {
     const std::size_t capacity = std::max({least, capacity_ + capacity_ / 2, std::size_t{16}});
     std::unique_ptr<T[]> larger(new T[capacity]);
