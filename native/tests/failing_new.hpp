@@ -1,0 +1,10 @@
+// An operator new that fails when told to. In a file of its own, so that the compiler sees calls
+// of new and delete, not of malloc and free.
+#pragma once
+
+namespace failing {
+
+extern long long left;  // allocations until one fails; below 0: none does
+extern bool failed;
+
+}  // namespace failing

@@ -1,0 +1,125 @@
+// Random streams, and what of an engine can be seen, as text that is compared.
+#pragma once
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdint>
+#include <cstdio>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "engine.hpp"
+
+namespace chacha {
+
+class Rng {
+ public:
+  explicit Rng(std::uint64_t seed) : source_(seed) {}
+  std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>(source_() % n); }
+  bool chance(std::uint32_t one_in) { return below(one_in) == 0; }
+  double real() { return static_cast<double>(source_() >> 11) * 0x1p-53; }
+  std::uint64_t bits() { return source_(); }
+
+ private:
+  std::mt19937_64 source_;
+};
+
+inline std::string print(const char* format, ...) __attribute__((format(printf, 1, 2)));
+inline std::string print(const char* format, ...) {
+  char text[512];
+  va_list values;
+  va_start(values, format);
+  std::vsnprintf(text, sizeof text, format, values);
+  va_end(values);
+  return text;
+}
+
+// The features of one group, from a small set of names, so that they come again.
+inline std::string random_features(Rng& rng, std::uint32_t most) {
+  std::string text;
+  for (std::uint32_t n = rng.below(most) + 1; n > 0; --n) {
+    switch (rng.below(4)) {
+      case 0:
+        text += print(" f%u", rng.below(12));
+        break;
+      case 1:
+        text += print(" %u:%.3f", rng.below(9), rng.real() * 4 - 2);
+        break;
+      case 2:
+        text += print(" x%u:%.8g", rng.below(9), (rng.real() - 0.5) * (rng.chance(9) ? 1e8 : 3.0));
+        break;
+      default:
+        text += print(" color:%s", rng.chance(2) ? "red" : "blue");
+    }
+  }
+  return text;
+}
+
+// A line of VW text whose label hangs on its features; groups repeat, stand apart, or are empty.
+inline std::string random_line(Rng& rng, bool labelled = true, bool classes = false) {
+  static const char* const names[] = {"a", "b", "c", "alpha", "user", "item:0.5", "b"};
+  std::string body;
+  double y = 0.0;
+  for (std::uint32_t n = rng.below(4) + 1; n > 0; --n) {
+    const std::uint32_t name = rng.below(7);
+    y += name - 2.0 * rng.real();
+    body += std::string(" |") + names[name] + (rng.chance(12) ? "" : random_features(rng, 5));
+  }
+  if (!labelled) return body.substr(1);
+  const std::string label = classes ? (y > 2 ? "1" : "-1") : print("%.4g", y);
+  const char* const weights[] = {"", "", "", " 2", " 0.5 0.25", " 0"};
+  return label + weights[rng.below(6)] + (rng.chance(5) ? " 'tag" : "") + body;
+}
+
+// The weights that were ever touched, by index: what two equal models have in common.
+inline std::string picture(const Dump& dump) {
+  std::vector<std::string> rows;
+  for (std::size_t i = 0; i < dump.index.size(); ++i) {
+    if (dump.w[i] == 0 && dump.norm[i] == 0) continue;
+    rows.push_back(print("%08x %a %a %a\n", dump.index[i], static_cast<double>(dump.w[i]),
+                         static_cast<double>(dump.adaptive[i]), static_cast<double>(dump.norm[i])));
+  }
+  std::sort(rows.begin(), rows.end());
+  std::string all;
+  for (const std::string& row : rows) all += row;
+  return all;
+}
+
+inline std::string picture(const ModelState& s) {
+  return print("%a %a %a %a %a %a\n", s.sum_norm_x, s.total_weight, static_cast<double>(s.low),
+               static_cast<double>(s.high), s.gravity, s.contraction);
+}
+
+inline std::string picture(const Standing& s) {
+  return print("%lld %a %a\n", static_cast<long long>(s.n), s.total, s.weight);
+}
+
+// All that a stream has left in an engine, for these models.
+inline std::string picture(Engine& engine, const std::vector<std::uint32_t>& models) {
+  std::string all;
+  for (const std::uint32_t model : models) {
+    all += print("model %u\n", model) + picture(engine.dump(model)) + picture(engine.state(model));
+    all += picture(engine.standing(model));
+  }
+  all += picture(engine.served()) + picture(engine.alone());
+  all += print("%a %a t %lld serves %u\n", engine.first_metric(), engine.second_metric(),
+               static_cast<long long>(engine.t()), engine.incumbent());
+  const Observed& observed = engine.observed();
+  all += print("%a %a %llu\n", observed.low(), observed.high(),
+               static_cast<unsigned long long>(observed.raw_features()));
+  std::map<std::string, std::int64_t> sizes;  // by name: numbers hang on what was predicted before
+  for (std::uint32_t group = 0; group < engine.groups().size(); ++group) {
+    if (observed.has(group)) sizes[engine.groups()[group].name] = observed.exact_size(group);
+  }
+  for (const auto& [name, size] : sizes) all += name + print(" %lld\n", static_cast<long long>(size));
+  const Record& record = engine.record();
+  for (std::size_t i = 0; i < record.predictions.size(); ++i) {
+    all += print("%a %a %u\n", record.predictions[i], record.labels[i], record.served_by[i]);
+  }
+  for (const std::string& tag : record.tags) all += tag + '\n';
+  return all;
+}
+
+}  // namespace chacha

@@ -1,0 +1,120 @@
+// Columns of a table give what the same rows give as text.
+#include <cmath>
+
+#include "check.hpp"
+#include "streams.hpp"
+
+using namespace chacha;
+
+namespace {
+
+constexpr std::size_t kRows = 250;
+
+// A table of one group of numbers, one of words, in memory and as VW text.
+struct Table {
+  std::vector<float> labels, weights, heights, widths;
+  std::vector<std::int32_t> colors;
+  ColumnBlock block;
+  std::vector<std::string> lines;
+
+  Table(Engine& engine, std::uint64_t seed) {
+    Rng rng(seed);
+    static const char* const names[] = {"red", "green", "blue"};
+    const std::uint32_t numbers = hash_name("size", 0);
+    const std::uint32_t words = hash_name("look", 0);
+    for (std::size_t i = 0; i < kRows; ++i) {
+      labels.push_back(static_cast<float>(rng.below(9)));
+      weights.push_back(static_cast<float>(rng.below(3)));
+      heights.push_back(rng.chance(5) ? NAN : static_cast<float>(rng.below(100)) * 0.25F);
+      widths.push_back(static_cast<float>(rng.below(4)));
+      colors.push_back(static_cast<std::int32_t>(rng.below(4)) - 1);
+      std::string line = print("%g %g |size", static_cast<double>(labels[i]), static_cast<double>(weights[i]));
+      line += std::isnan(heights[i]) ? " height=none" : print(" height:%g", static_cast<double>(heights[i]));
+      line += print(" width:%g |look", static_cast<double>(widths[i]));
+      if (colors[i] >= 0) line += print(" color=%s bright:0.5", names[colors[i]]);
+      lines.push_back(line);
+    }
+    Column height, width, color;
+    height.hash = hash_name("height", numbers);
+    height.numbers = heights.data();
+    height.missing_hashes = {hash_name("height=none", numbers)};
+    height.missing_values = {1.0F};
+    width.hash = hash_name("width", numbers);
+    width.numbers = widths.data();
+    color.cell_of = colors.data();
+    color.starts = {0};
+    for (const char* name : names) {
+      color.hashes.push_back(hash_name(std::string("color=") + name, words));
+      color.hashes.push_back(hash_name("bright", words));
+      color.values.insert(color.values.end(), {1.0F, 0.5F});
+      color.starts.push_back(static_cast<std::uint32_t>(color.hashes.size()));
+    }
+    block.parts = {{engine.groups().number("size"), {height, width}}, {engine.groups().number("look"), {color}}};
+    block.rows = kRows;
+    block.labels = labels.data();
+    block.weights = weights.data();
+  }
+};
+
+void set_up(Engine& engine, std::vector<std::uint32_t>& models) {
+  models = {engine.start(18, Options(), {}), engine.start(18, Options(), {{"size", "look"}}),
+            engine.start(12, Options(), {{"size", "size"}})};
+  engine.set_contenders({{models[0], false, 1 << 30}, {models[1], true, 50}, {models[2], true, 1 << 30}}, models[0], 2,
+                        false);
+  engine.record().wanted = true;
+}
+
+}  // namespace
+
+TEST(columns_give_what_text_gives) {
+  std::vector<std::uint32_t> models;
+  Engine by_text(18, best_kernel());
+  Engine by_columns(18, best_kernel());
+  set_up(by_text, models);
+  set_up(by_columns, models);
+  const Table table(by_columns, 30);
+  std::string text;
+  for (const std::string& line : table.lines) text += line + "\n";
+  for (std::size_t at = 0; at < text.size();) at = by_text.advance_text(text, at, true, 17).at;
+  for (std::size_t row = 0; row < kRows;) row = by_columns.advance_columns(table.block, row, kRows, 13).at;
+  CHECK_EQ(by_columns.t(), static_cast<std::int64_t>(kRows));
+  CHECK_EQ(picture(by_columns, models), picture(by_text, models));
+}
+
+TEST(columns_stop_where_text_stops) {
+  std::vector<std::uint32_t> models;
+  Engine engine(18, best_kernel());
+  set_up(engine, models);
+  Table table(engine, 31);
+  engine.wait_for(Wait::kNextExample);
+  CHECK(engine.advance_columns(table.block, 0, kRows, 10).status == Status::kBegin);
+  engine.wait_for(Wait::kNothing);
+  const Progress limited = engine.advance_columns(table.block, 0, kRows, 4);
+  CHECK(limited.status == Status::kFine);
+  CHECK_EQ(limited.at, std::size_t{4});
+  CHECK_EQ(engine.advance_columns(table.block, 4, 6, 100).at, std::size_t{6});
+  CHECK_EQ(engine.advance_columns(table.block, 6, 6, 100).examples, std::size_t{0});
+  for (const float odd : {NAN, INFINITY, -INFINITY}) {
+    table.labels[8] = odd;
+    const Progress bad = engine.advance_columns(table.block, 6, kRows, 100);
+    CHECK(bad.status == Status::kBad);
+    CHECK_EQ(bad.at, std::size_t{8});
+    CHECK_EQ(engine.advance_columns(table.block, 8, kRows, 100).examples, std::size_t{0});
+  }
+  table.labels[8] = 1.0F;
+  for (const float odd : {NAN, INFINITY, -1.0F}) {
+    table.weights[8] = odd;
+    CHECK(engine.advance_columns(table.block, 8, kRows, 100).status == Status::kBad);
+  }
+}
+
+TEST(infinite_numbers_of_a_column_are_bad) {
+  std::vector<std::uint32_t> models;
+  Engine engine(18, best_kernel());
+  set_up(engine, models);
+  Table table(engine, 32);
+  table.widths[1] = INFINITY;
+  const Progress bad = engine.advance_columns(table.block, 0, kRows, 100);
+  CHECK(bad.status == Status::kBad);
+  CHECK_EQ(bad.at, std::size_t{1});
+}

@@ -1,0 +1,297 @@
+// The engine around the learner: the same stream in any chunks gives the same, and it stops where
+// it should.
+#include <cmath>
+#include <stdexcept>
+
+#include "check.hpp"
+#include "streams.hpp"
+
+using namespace chacha;
+
+namespace {
+
+constexpr std::int64_t kNever = std::int64_t{1} << 62;
+
+// An engine with a champion, two challengers and a baseline; two of them share a bank.
+struct Setting {
+  Engine engine;
+  std::vector<std::uint32_t> models;
+
+  explicit Setting(const char* kernel = "plain", std::int64_t lease = 40) : engine(18, kernel_named(kernel)) {
+    Options slow;
+    slow.learning_rate = 0.1F;
+    models.push_back(engine.start(18, Options(), {}));
+    models.push_back(engine.start(18, slow, {{"a", "b"}}));
+    models.push_back(engine.start(10, Options(), {{"user", "a"}, {"b", "b"}}));
+    models.push_back(engine.start(18, Options(), {}));
+    SampleComplexity evidence;
+    evidence.burn_in = 5;
+    engine.set_rules({LossKind::kSquared, 0.5, 1e-4}, evidence);
+    engine.set_contenders({{models[0], false, kNever}, {models[1], true, lease}, {models[2], true, lease + 7}},
+                          models[0], 2, false);
+    engine.set_baseline(models[3]);
+  }
+
+  std::string seen() { return picture(engine, models); }
+  Status step(std::string_view line) {
+    CHECK(engine.parse(line));
+    CHECK(engine.take_label());
+    return engine.step();
+  }
+};
+
+std::string text_of(std::uint64_t seed, int n, bool ends = true) {
+  Rng rng(seed);
+  std::string text;
+  for (int i = 0; i < n; ++i) text += random_line(rng) + (ends || i + 1 < n ? "\n" : "");
+  return text;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    lines.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return lines;
+}
+
+}  // namespace
+
+TEST(chunks_of_any_size_give_the_same) {
+  for (const bool ends : {true, false}) {
+    const std::string text = text_of(20, 300, ends);
+    Setting single;
+    for (const std::string& line : lines_of(text)) single.step(line);
+    CHECK_EQ(single.engine.t(), 300);
+    CHECK(single.engine.served().n == 300 && single.engine.alone().n == 300);
+    for (const char* kernel : {"plain", "avx2", "avx512"}) {
+      if (kernel_named(kernel) == nullptr) continue;
+      Setting chunks(kernel);
+      Rng rng(21);
+      std::size_t at = 0;
+      std::size_t learned = 0;
+      while (at < text.size()) {
+        const std::size_t size = std::min(text.size(), at + rng.below(4000));
+        const bool last = size == text.size();
+        const Progress progress =
+            chunks.engine.advance_text(std::string_view(text).substr(0, size), at, last, rng.below(9) + 1);
+        CHECK(progress.status == Status::kFine || progress.status == Status::kDecide);
+        CHECK(progress.at >= at);
+        at = progress.at;
+        learned += progress.examples;
+      }
+      CHECK_EQ(learned, std::size_t{300});
+      CHECK_EQ(chunks.seen(), single.seen());
+    }
+  }
+}
+
+TEST(a_line_without_an_end_waits_for_more) {
+  Setting setting;
+  const std::string_view text = "1 |a x\n2 |b y";
+  const Progress first = setting.engine.advance_text(text, 0, false, 10);
+  CHECK(first.status == Status::kFine);
+  CHECK_EQ(first.at, std::size_t{7});
+  CHECK_EQ(first.examples, std::size_t{1});
+  CHECK_EQ(setting.engine.advance_text(text, 7, false, 10).examples, std::size_t{0});
+  const Progress rest = setting.engine.advance_text(text, 7, true, 10);
+  CHECK_EQ(rest.at, text.size());
+  CHECK_EQ(rest.examples, std::size_t{1});
+  CHECK_EQ(setting.engine.advance_text(text, text.size(), true, 10).examples, std::size_t{0});
+  CHECK_EQ(setting.engine.advance_text(text, text.size() + 5, true, 10).examples, std::size_t{0});
+  CHECK_EQ(setting.engine.advance_text({}, 0, true, 10).examples, std::size_t{0});
+  CHECK_EQ(setting.engine.advance_text(text, 0, true, 0).examples, std::size_t{0});
+}
+
+TEST(a_bad_row_stops_before_it_is_learned) {
+  Setting setting;
+  const std::string text = "1 |a x\nno label |a x\n2 |a x\n";
+  const Progress first = setting.engine.advance_text(text, 0, true, 10);
+  CHECK(first.status == Status::kBad);
+  CHECK_EQ(first.at, std::size_t{7});
+  CHECK_EQ(first.examples, std::size_t{1});
+  const std::string before = setting.seen();
+  const Progress again = setting.engine.advance_text(text, 7, true, 10);
+  CHECK(again.status == Status::kBad);
+  CHECK_EQ(again.at, std::size_t{7});
+  CHECK_EQ(setting.seen(), before);
+  CHECK_EQ(setting.engine.advance_text(text, 21, true, 10).examples, std::size_t{1});
+  for (const char* line : {"|a x", "\n", "1\n", "1 -1 |a x\n", "1 |a x:nan\n"}) {
+    CHECK(setting.engine.advance_text(line, 0, true, 1).status == Status::kBad);
+  }
+}
+
+TEST(a_new_group_is_waited_for) {
+  Setting setting;
+  setting.engine.wait_for(Wait::kNewGroup);
+  const std::string text = "1 |a x\n2 |a y |new z\n";
+  const Progress first = setting.engine.advance_text(text, 0, true, 10);
+  CHECK(first.status == Status::kBegin);
+  CHECK_EQ(first.at, std::size_t{0});
+  CHECK_EQ(first.examples, std::size_t{0});
+  CHECK_EQ(setting.engine.t(), 0);
+  CHECK(setting.engine.observed().has(setting.engine.groups().number("a")));
+  const Progress second = setting.engine.advance_text(text, 0, true, 10);  // it is known now
+  CHECK(second.status == Status::kBegin);
+  CHECK_EQ(second.at, std::size_t{7});
+  CHECK_EQ(second.examples, std::size_t{1});
+  setting.engine.wait_for(Wait::kNextExample);
+  CHECK(setting.engine.advance_text(text, 7, true, 10).status == Status::kBegin);
+  CHECK(setting.engine.advance_text(text, 7, true, 10).status == Status::kBegin);
+  setting.engine.wait_for(Wait::kNothing);
+  CHECK(setting.engine.advance_text(text, 7, true, 10).status == Status::kFine);
+  CHECK_EQ(setting.engine.t(), 2);
+}
+
+TEST(an_empty_group_is_a_new_group) {
+  Setting setting;
+  CHECK(setting.step("1 |a x") == Status::kFine);
+  setting.engine.wait_for(Wait::kNewGroup);
+  CHECK(setting.step("1 |a x |hollow") == Status::kBegin);
+  CHECK(setting.step("1 |a x |hollow") == Status::kFine);
+}
+
+TEST(the_engine_stops_when_a_lease_ends) {
+  Setting setting("plain", 3);
+  const std::string text = "1 |a x\n2 |a y\n3 |a z\n1 |a x\n";
+  const Progress progress = setting.engine.advance_text(text, 0, true, 10);
+  CHECK(progress.status == Status::kDecide);
+  CHECK_EQ(progress.examples, std::size_t{3});
+  CHECK_EQ(progress.at, std::size_t{21});
+  CHECK(setting.engine.advance_text(text, 21, true, 10).status == Status::kDecide);  // it has not been renewed
+}
+
+TEST(a_restless_engine_stops_after_every_example) {
+  Setting setting;
+  setting.engine.set_contenders({{setting.models[0], false, kNever}}, setting.models[0], 0, true);
+  CHECK(setting.engine.advance_text("1 |a x\n2 |a y\n", 0, true, 10).examples == 1);
+}
+
+TEST(examples_without_weight_do_not_count) {
+  Setting setting;
+  setting.step("1 0 |a x |b y");
+  CHECK_EQ(setting.engine.standing(setting.models[0]).n, 0);
+  CHECK_EQ(setting.engine.served().n, 1);
+  CHECK_EQ(setting.engine.served().weight, 0.0);
+  CHECK_EQ(picture(setting.engine.dump(setting.models[0])), std::string());
+}
+
+TEST(what_is_served_is_recorded) {
+  Setting setting;
+  Record& record = setting.engine.record();
+  record.wanted = record.tags_wanted = true;
+  const std::string text = "1 't1|a x\n2 |a x\n3 't3 |b y\n";
+  CHECK_EQ(setting.engine.advance_text(text, 0, true, 10).examples, std::size_t{3});
+  CHECK((record.labels == std::vector<double>{1, 2, 3}));
+  CHECK((record.tags == std::vector<std::string>{"t1", "", "t3"}));
+  CHECK_EQ(record.predictions.size(), std::size_t{3});
+  CHECK_EQ(record.served_by.size(), std::size_t{3});
+  CHECK_EQ(record.predictions[0], 0.0);
+  CHECK(record.predictions[1] > 0.0);
+  record.clear();
+  record.wanted = false;
+  setting.engine.advance_text(text, 0, true, 10);
+  CHECK(record.labels.empty());
+}
+
+TEST(a_record_grows_by_doubling) {
+  Record record;
+  record.wanted = true;
+  std::size_t moves = 0;
+  for (std::size_t i = 0; i < 20000; ++i) {
+    const std::size_t room = record.labels.capacity();
+    record.reserve(1);
+    moves += record.labels.capacity() != room ? 1U : 0U;
+    CHECK(record.predictions.capacity() > i && record.served_by.capacity() > i);
+    record.labels.push_back(0.0);
+    record.predictions.push_back(0.0);
+    record.served_by.push_back(0);
+  }
+  CHECK(moves < 30);
+}
+
+TEST(a_forecast_is_charged_instead_of_a_prediction) {
+  Setting setting;
+  CHECK(setting.engine.parse("3 |a x"));
+  CHECK(setting.engine.take_label());
+  const Forecast forecast{{{setting.models[1], 2.5}}, 1.0, 2.0};
+  setting.engine.step(&forecast);
+  CHECK_EQ(setting.engine.served().total, 4.0);
+  CHECK_EQ(setting.engine.alone().total, 1.0);
+  CHECK_EQ(setting.engine.standing(setting.models[0]).n, 0);
+  CHECK_EQ(setting.engine.standing(setting.models[1]).n, 1);
+}
+
+TEST(labels_are_what_the_loss_takes) {
+  Setting setting;
+  auto label = [&](const char* line) {
+    CHECK(setting.engine.parse(line));
+    return setting.engine.take_label() ? setting.engine.example().label : NAN;
+  };
+  setting.engine.set_rules({LossKind::kLogistic, 0.5, 1e-4}, {});
+  CHECK_EQ(label("0 |a x"), -1.0F);
+  CHECK_EQ(label("1 |a x"), 1.0F);
+  CHECK(std::isnan(label("2 |a x")));
+  CHECK(std::isnan(label("|a x")));
+  setting.engine.set_rules({LossKind::kPoisson, 0.5, 1e-4}, {});
+  CHECK(std::isnan(label("-1 |a x")));
+  CHECK_EQ(label("7 |a x"), 7.0F);
+}
+
+TEST(features_are_counted_at_the_observed_bits) {
+  for (const int bits : {3, 18, 31}) {  // of the models: fewer tell fewer features apart
+    Engine engine(18, &kPlainKernel);
+    Engine counts(18, &kPlainKernel);
+    const std::uint32_t model = engine.start(bits, Options(), {});
+    engine.set_contenders({{model, false, kNever}}, model, 0, false);
+    for (const std::string& line : lines_of(text_of(23, 200))) {
+      CHECK(engine.parse(line) && engine.take_label());
+      engine.step();
+      CHECK(counts.parse(line));
+      counts.observe();
+      CHECK_EQ(engine.observed().raw_features(), counts.observed().raw_features());
+    }
+  }
+}
+
+TEST(a_bank_without_models_is_dropped) {
+  Setting setting;
+  for (const std::string& line : lines_of(text_of(22, 200))) setting.step(line);
+  const std::size_t before = setting.engine.bytes();
+  setting.engine.stop(setting.models[2]);  // the only one with 10 bits
+  CHECK(setting.engine.bytes() < before);
+  const std::uint32_t again = setting.engine.start(10, Options(), {});
+  CHECK_EQ(again, setting.models[2]);
+  CHECK(setting.engine.dump(again).index.empty());
+  setting.step("1 |a x");
+}
+
+TEST(an_idle_engine_is_small) {
+  Engine engine(31, best_kernel());
+  CHECK(engine.bytes() < 16384);
+  engine.start(31, Options(), {{"a", "b"}});
+  CHECK(engine.bytes() < 32768);
+}
+
+TEST(wrong_calls_are_told) {
+  Engine engine(18, &kPlainKernel);
+  CHECK(engine.parse("1 |a x"));
+  CHECK_THROWS(engine.step(), std::logic_error);
+  CHECK_THROWS(engine.dump(0), std::out_of_range);
+  const std::uint32_t model = engine.start(18, Options(), {});
+  CHECK_THROWS(engine.step(), std::logic_error);  // nobody serves
+  CHECK_THROWS(engine.start(18, Options(), {{}}), std::invalid_argument);
+  CHECK_THROWS(engine.start(18, Options(), {{"a", ""}}), std::invalid_argument);
+  CHECK_THROWS(engine.start(0, Options(), {}), std::invalid_argument);
+  CHECK_THROWS(engine.start(33, Options(), {}), std::invalid_argument);
+  const std::size_t before = engine.bytes();
+  CHECK_THROWS(engine.start(20, Options(), {}, static_cast<int>(model)), std::invalid_argument);
+  CHECK_EQ(engine.bytes(), before);  // no empty bank stays behind
+  CHECK_THROWS(engine.start(18, Options(), {}, 7), std::out_of_range);
+  engine.stop(model);
+  CHECK_THROWS(engine.stop(model), std::out_of_range);
+  CHECK_THROWS(engine.state(model), std::out_of_range);
+  CHECK_THROWS(engine.set_contenders({{model, false, kNever}}, model, 0, false), std::out_of_range);
+}
