@@ -4,12 +4,14 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= auto
+# Seconds of each fuzzer.
+FUZZ ?= 20
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench docs clean
+.PHONY: help run test native-test check bench docs clean
 
 help: ## What can be made
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 13
 
 NATIVE := CMakeLists.txt $(wildcard native/src/*)
 
@@ -26,6 +28,18 @@ run: $(READY) ## Tune on a built-in stream and tell what happened
 
 test: $(READY) ## All tests and every example in the documentation
 	$(BIN)/pytest -n $(WORKERS)
+
+NATIVE_BUILD = $(BIN)/cmake -S . -B $(1) -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) \
+	-DCHACHA_PYTHON=OFF -DCHACHA_TESTS=ON -DCHACHA_SANITIZE=$(2) >$(1).log && $(BIN)/ninja -C $(1) --quiet $(3)
+
+native-test: $(READY) ## The engine's own tests, out of memory, fuzzed, with sanitizers
+	mkdir -p build
+	$(call NATIVE_BUILD,build/native-plain,OFF,engine_tests)
+	build/native-plain/native/tests/engine_tests
+	$(call NATIVE_BUILD,build/native-test,ON,all)
+	build/native-test/native/tests/engine_tests
+	build/native-test/native/tests/engine_oom
+	build/native-test/native/tests/fuzz_parser $(FUZZ) & build/native-test/native/tests/fuzz_text $(FUZZ) && wait $$!
 
 check: $(READY) ## Format, lint, types, import layers, documentation
 	$(BIN)/ruff format --check src tests benchmarks
