@@ -202,6 +202,13 @@ class PyEngine {
 
   Engine& engine() { return engine_; }
 
+  // One question or order, alone with the engine.
+  template <class Call>
+  auto alone(Call call) {
+    const auto held = lock();
+    return call(engine_);
+  }
+
   std::optional<std::vector<double>> raw(std::string_view line, const std::vector<std::uint32_t>& models, bool learn) {
     const auto held = lock();
     if (!engine_.parse(line)) return std::nullopt;
@@ -287,12 +294,14 @@ class PyEngine {
   }
 
   nb::tuple take_record() {
-    const auto held = lock();
-    Record& record = engine_.record();
     Record taken;
-    taken.wanted = record.wanted;
-    taken.tags_wanted = record.tags_wanted;
-    std::swap(taken, record);
+    {
+      const auto held = lock();  // not while Python makes objects: that may run anything
+      Record& record = engine_.record();
+      taken.wanted = record.wanted;
+      taken.tags_wanted = record.tags_wanted;
+      std::swap(taken, record);
+    }
     return nb::make_tuple(to_numpy(std::move(taken.predictions)), to_numpy(std::move(taken.labels)),
                           to_numpy(std::move(taken.served_by)), nb::cast(taken.tags));
   }
@@ -326,6 +335,12 @@ void set_numbers(Column& column, const Doubles& numbers) { column.doubles = numb
 void set_numbers(Column& column, const Integers& numbers) { column.integers = numbers.data(); }
 void set_numbers(Column& column, const Longs& numbers) { column.longs = numbers.data(); }
 
+void take_missing(Column& column, const Words& hashes, const Floats& values) {
+  if (hashes.shape(0) != values.shape(0)) throw std::invalid_argument("as many values as hashes");
+  column.missing_hashes.assign(hashes.data(), hashes.data() + hashes.shape(0));
+  column.missing_values.assign(values.data(), values.data() + values.shape(0));
+}
+
 template <class Array>
 void add_numbers(PyBlock& block, std::size_t part, const std::string& name, Array numbers, const Words& missing_hashes,
                  const Floats& missing_values) {
@@ -333,8 +348,7 @@ void add_numbers(PyBlock& block, std::size_t part, const std::string& name, Arra
   Column column;
   column.hash = hash_name(name, group_seed(block.groups.at(part)));
   set_numbers(column, numbers);
-  column.missing_hashes.assign(missing_hashes.data(), missing_hashes.data() + missing_hashes.shape(0));
-  column.missing_values.assign(missing_values.data(), missing_values.data() + missing_values.shape(0));
+  take_missing(column, missing_hashes, missing_values);
   block.kept.push_back(nb::cast(numbers));
   block.block.parts.at(part).columns.push_back(std::move(column));
 }
@@ -357,8 +371,7 @@ void add_cells(PyBlock& block, std::size_t part, Integers cell_of, const Words& 
     before = start;
   }
   if (column.values.size() != column.hashes.size()) throw std::invalid_argument("as many values as hashes");
-  column.missing_hashes.assign(missing_hashes.data(), missing_hashes.data() + missing_hashes.shape(0));
-  column.missing_values.assign(missing_values.data(), missing_values.data() + missing_values.shape(0));
+  take_missing(column, missing_hashes, missing_values);
   block.kept.push_back(nb::cast(cell_of));
   block.block.parts.at(part).columns.push_back(std::move(column));
 }
@@ -373,6 +386,9 @@ NB_MODULE(_native, module) {
   nb::class_<PyBlock>(module, "ColumnBlock")
       .def("__init__",
            [](PyBlock* self, const std::vector<std::string>& groups, Floats labels, std::optional<Floats> weights) {
+             if (weights && weights->shape(0) != labels.shape(0)) {
+               throw std::invalid_argument("as many weights as labels");
+             }
              new (self) PyBlock();
              self->groups = groups;
              self->block.parts.resize(groups.size());
@@ -380,7 +396,6 @@ NB_MODULE(_native, module) {
              self->block.labels = labels.data();
              self->kept.push_back(nb::cast(labels));
              if (weights) {
-               if (weights->shape(0) != labels.shape(0)) throw std::invalid_argument("as many weights as labels");
                self->block.weights = weights->data();
                self->kept.push_back(nb::cast(*weights));
              }
@@ -446,43 +461,54 @@ NB_MODULE(_native, module) {
              for (const auto& [model, challenger, lease] : contenders) made.push_back({model, challenger, lease});
              self.engine().set_contenders(std::move(made), incumbent, challengers, restless);
            })
-      .def("set_baseline", [](PyEngine& self, std::uint32_t model) { self.engine().set_baseline(model); })
-      .def("wait_for", [](PyEngine& self, int what) { self.engine().wait_for(static_cast<Wait>(what)); })
-      .def("set_observed_bits", [](PyEngine& self, int bits) { self.engine().set_observed_bits(bits); })
+      .def("set_baseline", [](PyEngine& self, std::uint32_t model) {
+        self.alone([&](Engine& engine) { engine.set_baseline(model); });
+      })
+      .def("wait_for", [](PyEngine& self, int what) {
+        self.alone([&](Engine& engine) { engine.wait_for(static_cast<Wait>(what)); });
+      })
+      .def("set_observed_bits", [](PyEngine& self, int bits) {
+        self.alone([&](Engine& engine) { engine.set_observed_bits(bits); });
+      })
       .def("set_standing",
            [](PyEngine& self, std::uint32_t model, const Stand& s) {
+             const auto held = self.lock();
              self.engine().set_standing(model, {std::get<0>(s), std::get<1>(s), std::get<2>(s)});
            })
-      .def("standing", [](PyEngine& self, std::uint32_t model) { return stand(self.engine().standing(model)); })
-      .def_prop_ro("served", [](PyEngine& self) { return stand(self.engine().served()); })
-      .def_prop_ro("alone", [](PyEngine& self) { return stand(self.engine().alone()); })
+      .def("standing", [](PyEngine& self, std::uint32_t model) {
+        return self.alone([&](Engine& engine) { return stand(engine.standing(model)); });
+      })
+      .def_prop_ro("served", [](PyEngine& self) { return self.alone([](Engine& e) { return stand(e.served()); }); })
+      .def_prop_ro("alone", [](PyEngine& self) { return self.alone([](Engine& e) { return stand(e.alone()); }); })
       .def_prop_ro("metrics",
                    [](PyEngine& self) {
+                     const auto held = self.lock();
                      return std::pair(self.engine().first_metric(), self.engine().second_metric());
                    })
-      .def_prop_ro("t", [](PyEngine& self) { return self.engine().t(); })
-      .def_prop_ro("incumbent", [](PyEngine& self) { return self.engine().incumbent(); })
-      .def_prop_ro("served_raw", [](PyEngine& self) { return self.engine().served_raw(); })
-      .def_prop_ro("served_loss", [](PyEngine& self) { return self.engine().served_loss(); })
-      .def_prop_ro("low", [](PyEngine& self) { return self.engine().observed().low(); })
-      .def_prop_ro("high", [](PyEngine& self) { return self.engine().observed().high(); })
-      .def_prop_ro("raw_features", [](PyEngine& self) { return self.engine().observed().raw_features(); })
+      .def_prop_ro("t", [](PyEngine& self) { return self.alone([](Engine& e) { return e.t(); }); })
+      .def_prop_ro("incumbent", [](PyEngine& self) { return self.alone([](Engine& e) { return e.incumbent(); }); })
+      .def_prop_ro("served_raw", [](PyEngine& self) { return self.alone([](Engine& e) { return e.served_raw(); }); })
+      .def_prop_ro("served_loss", [](PyEngine& self) { return self.alone([](Engine& e) { return e.served_loss(); }); })
+      .def_prop_ro("low", [](PyEngine& self) { return self.alone([](Engine& e) { return e.observed().low(); }); })
+      .def_prop_ro("high", [](PyEngine& self) { return self.alone([](Engine& e) { return e.observed().high(); }); })
+      .def_prop_ro("raw_features",
+                   [](PyEngine& self) { return self.alone([](Engine& e) { return e.observed().raw_features(); }); })
       .def_prop_ro("sizes",
                    [](PyEngine& self) {
-                     const auto held = self.lock();
-                     Engine& engine = self.engine();
+                     std::vector<std::pair<std::string, std::int64_t>> found;
+                     self.alone([&](Engine& engine) {
+                       for (std::uint32_t group = 0; group < engine.groups().size(); ++group) {
+                         if (!engine.observed().has(group)) continue;
+                         found.emplace_back(engine.groups()[group].name, engine.observed().exact_size(group));
+                       }
+                     });
                      nb::dict sizes;
-                     for (std::uint32_t group = 0; group < engine.groups().size(); ++group) {
-                       if (!engine.observed().has(group)) continue;
-                       sizes[nb::str(engine.groups()[group].name.data(), engine.groups()[group].name.size())] =
-                           engine.observed().exact_size(group);
-                     }
+                     for (const auto& [name, size] : found) sizes[nb::str(name.data(), name.size())] = size;
                      return sizes;
                    })
       .def("dump",
            [](PyEngine& self, std::uint32_t model) {
-             const auto held = self.lock();
-             Dump dump = self.engine().dump(model);
+             Dump dump = self.alone([&](Engine& engine) { return engine.dump(model); });
              return nb::make_tuple(to_numpy(std::move(dump.index)), to_numpy(std::move(dump.w)),
                                    to_numpy(std::move(dump.adaptive)), to_numpy(std::move(dump.norm)));
            })
@@ -503,16 +529,18 @@ NB_MODULE(_native, module) {
            })
       .def("state",
            [](PyEngine& self, std::uint32_t model) {
+             const auto held = self.lock();
              const ModelState s = self.engine().state(model);
              return std::tuple(s.sum_norm_x, s.total_weight, s.low, s.high, s.gravity, s.contraction);
            })
       .def("set_state",
            [](PyEngine& self, std::uint32_t model,
               const std::tuple<double, double, float, float, double, double>& s) {
+             const auto held = self.lock();
              self.engine().set_state(model, {std::get<0>(s), std::get<1>(s), std::get<2>(s), std::get<3>(s),
                                              std::get<4>(s), std::get<5>(s)});
            })
-      .def_prop_ro("bytes", [](PyEngine& self) { return self.engine().bytes(); })
+      .def_prop_ro("bytes", [](PyEngine& self) { return self.alone([](Engine& e) { return e.bytes(); }); })
       .def_prop_ro("kernel", [](PyEngine& self) { return self.engine().kernel()->name; });
 
   module.def("kernels", [] {

@@ -155,7 +155,8 @@ class NativePool:
     def stop(self, config: Config) -> None:
         """Drop the model of `config` and all it holds."""
         refuse_idle(config, self._models)
-        self.engine.stop(self._models.pop(config))
+        self.engine.stop(self._models[config])  # may fail: then it lives on
+        del self._models[config]
 
     def to_vw(self, config: Config, path: str | PathLike[str]) -> None:
         """Write the model of `config` as a file that VW loads (`-i`) and goes on with exactly."""
