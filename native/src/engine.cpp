@@ -84,7 +84,6 @@ std::uint32_t Engine::start(int bits, const Options& options, const std::vector<
     drop_empty_banks();
     throw;
   }
-  model.complexity = observed_.complexity(model.products);
   models_[number] = std::move(model);
   return static_cast<std::uint32_t>(number);
 }
@@ -92,6 +91,7 @@ std::uint32_t Engine::start(int bits, const Options& options, const std::vector<
 void Engine::stop(std::uint32_t model) {
   live(model).bank->stop(live(model).lane);
   models_[model] = Model();
+  race_.forget(model);
   drop_empty_banks();
 }
 
@@ -160,19 +160,30 @@ void Engine::set_contenders(std::vector<Contender> contenders, std::uint32_t inc
                             bool restless) {
   live(incumbent);
   for (const Contender& contender : contenders) live(contender.model);
-  std::vector<Bound> bounds(contenders.size());
-  contenders_ = std::move(contenders);
-  bounds_ = std::move(bounds);
+  for (std::size_t i = 0; i < race_.size(); ++i) {
+    if (race_.model(i) != Race::kNobody) models_[race_.model(i)].standing = race_.standing(i);
+  }
+  race_.line_up(std::move(contenders), challengers, restless);
+  for (std::size_t i = 0; i < race_.size(); ++i) race_.set_standing(i, models_[race_.model(i)].standing);
   incumbent_ = incumbent;
-  challengers_ = challengers;
-  restless_ = restless;
   count_features();
 }
 
+Standing Engine::standing(std::uint32_t model) const {
+  const std::size_t i = race_.find(model);
+  return i < race_.size() ? race_.standing(i) : live(model).standing;
+}
+
+void Engine::set_standing(std::uint32_t model, const Standing& standing) {
+  const std::size_t i = race_.find(model);
+  live(model).standing = standing;
+  if (i < race_.size()) race_.set_standing(i, standing);
+}
+
 void Engine::count_features() noexcept {
-  for (const Contender& contender : contenders_) {
-    Model& model = models_[contender.model];
-    model.complexity = observed_.complexity(model.products);
+  for (std::size_t i = 0; i < race_.size(); ++i) {
+    if (race_.model(i) == Race::kNobody) continue;
+    race_.set_complexity(i, observed_.complexity(models_[race_.model(i)].products));
   }
 }
 
@@ -187,7 +198,7 @@ Status Engine::step(const Forecast* forecast) {
     observe();
     return Status::kBegin;
   }
-  if (contenders_.empty() || banks_.empty()) throw std::logic_error("no model has been set to serve");
+  if (race_.size() == 0 || banks_.empty()) throw std::logic_error("no model has been set to serve");
   for (const auto& bank : banks_) bank->expand(example_, true);
   // From here on nothing throws: an example is learned as a whole, or not at all.
   const bool fresh = observed_expansion_ != banks_.front()->expansion();
@@ -217,46 +228,22 @@ void Engine::charge(const Forecast* forecast) noexcept {
   const double low = observed_.low();
   const double high = observed_.high();
   if (forecast != nullptr) {
-    for (const auto& [model, raw] : forecast->raw) models_[model].standing.add(loss_.proxy(raw, y, low, high), weight);
+    for (const auto& [model, raw] : forecast->raw) {
+      const std::size_t i = race_.find(model);
+      if (i < race_.size()) race_.charge_one(i, loss_.proxy(raw, y, low, high), weight);
+    }
     return;
   }
-  for (const Contender& contender : contenders_) {
-    Model& model = models_[contender.model];
-    model.standing.add(loss_.proxy(model.raw, y, low, high), weight);
-  }
+  for (std::size_t i = 0; i < race_.size(); ++i) race_.raw(i) = models_[race_.model(i)].raw;
+  race_.charge(*kernel_, loss_, y, low, high, weight);
 }
 
-// Whether a test fires or a lease ends (lines 11-15 of Algorithm 1, line 6 of Algorithm 2); if
-// nothing does, the one with the best upper bound serves next (line 6).
 bool Engine::decide() noexcept {
   ++t_;
   const double range = observed_.low() <= observed_.high() ? loss_.range(observed_.low(), observed_.high()) : 0.0;
-  std::int64_t shared_n = -1;
-  double shared_log = 0.0;
-  for (std::size_t i = 0; i < contenders_.size(); ++i) {
-    const Model& model = models_[contenders_[i].model];
-    if (model.standing.n != shared_n && model.standing.n > 0) {
-      shared_n = model.standing.n;
-      shared_log = evidence_.logarithm(shared_n, challengers_);
-    }
-    bounds_[i] = evidence_.bound(model.standing, model.complexity, shared_log, range);
-  }
-  const Bound& champion = bounds_[0];
-  double best = champion.upper();
-  std::uint32_t serving = contenders_[0].model;
-  bool event = restless_;
-  for (std::size_t i = 1; i < contenders_.size(); ++i) {
-    const Contender& contender = contenders_[i];
-    const std::int64_t n = models_[contender.model].standing.n;
-    event |= n >= contender.lease;
-    if (n < evidence_.burn_in) continue;
-    event |= contender.challenger && (better_than(bounds_[i], champion) || worse_than(bounds_[i], champion));
-    if (bounds_[i].upper() < best) {
-      best = bounds_[i].upper();
-      serving = contender.model;
-    }
-  }
-  if (!event) incumbent_ = serving;
+  std::size_t best = 0;
+  const bool event = race_.decide(*kernel_, evidence_, range, best);
+  if (!event) incumbent_ = race_.model(best);
   return event;
 }
 
@@ -316,10 +303,12 @@ Progress Engine::advance_text(std::string_view text, std::size_t at, bool last, 
 }
 
 void Engine::cut_tile(const ColumnBlock& block, std::size_t row, std::size_t end) {
-  std::size_t columns = 0;
-  for (const ColumnBlock::Part& part : block.parts) columns += part.columns.size();
+  const bool same = tile_.block == &block;
   tile_.block = nullptr;
-  tile_.numbers.resize(columns * kTile);
+  tile_.filled = tile_.filled && same;
+  tile_.columns = 0;
+  for (const ColumnBlock::Part& part : block.parts) tile_.columns += part.columns.size();
+  tile_.numbers.resize(tile_.columns * kTile);
   tile_.row = row;
   tile_.rows = std::min(kTile, end - row);
   float* out = tile_.numbers.data();
@@ -332,10 +321,43 @@ void Engine::cut_tile(const ColumnBlock& block, std::size_t row, std::size_t end
   tile_.block = &block;
 }
 
+// A row like the last one: one feature of every column, so that only what differs is written.
+// False if it is not like that; then it has to be read from the beginning.
+bool Engine::refill_row(const ColumnBlock& block, std::size_t row) {
+  const float* number = tile_.numbers.data() + (row - tile_.row);
+  std::uint32_t* hash = example_.hashes.data();
+  float* value = example_.values.data();
+  bool good = std::isfinite(block.labels[row]);
+  for (const ColumnBlock::Part& part : block.parts) {
+    for (const Column& column : part.columns) {
+      if (column.has_numbers()) {
+        *value = *number;
+        good &= *number != 0.0F && std::fabs(*number) <= std::numeric_limits<float>::max();
+      } else {
+        const std::int32_t cell = column.cell_of[row];
+        if (cell < 0) return false;
+        const std::uint32_t at = column.starts[static_cast<std::size_t>(cell)];
+        if (column.starts[static_cast<std::size_t>(cell) + 1] != at + 1) return false;
+        *hash = column.hashes[at];
+        *value = column.values[at];
+      }
+      number += kTile;
+      ++hash;
+      ++value;
+    }
+  }
+  example_.label = block.labels[row];
+  if (block.weights != nullptr) example_.weight = block.weights[row];
+  return good && example_.weight >= 0.0F && std::isfinite(example_.weight);
+}
+
 // False if a number is not finite.
 bool Engine::read_row(const ColumnBlock& block, std::size_t row) {
+  if (tile_.filled && refill_row(block, row)) return true;
+  tile_.filled = false;
   example_.clear();
   bool finite = std::isfinite(block.labels[row]);
+  bool one_each = true;
   const float* number = tile_.numbers.data() + (row - tile_.row);
   for (const ColumnBlock::Part& part : block.parts) {
     example_.open(part.group, groups_.letter(part.group));
@@ -347,7 +369,9 @@ bool Engine::read_row(const ColumnBlock& block, std::size_t row) {
         example_.add_unless_zero(column.hash, value);
         finite &= std::fabs(value) <= std::numeric_limits<float>::max();
       } else {
+        const std::size_t before = example_.hashes.size();
         column.append_cell(row, example_);
+        one_each &= example_.hashes.size() == before + 1;
         example_.reserve(part.columns.size());
       }
     }
@@ -356,6 +380,7 @@ bool Engine::read_row(const ColumnBlock& block, std::size_t row) {
   example_.labelled = true;
   example_.label = block.labels[row];
   if (block.weights != nullptr) example_.weight = block.weights[row];
+  tile_.filled = example_.settled() && one_each && example_.hashes.size() == tile_.columns;
   example_.settle(groups_, empty_);
   return finite && example_.weight >= 0.0F && std::isfinite(example_.weight);
 }
@@ -363,6 +388,7 @@ bool Engine::read_row(const ColumnBlock& block, std::size_t row) {
 Progress Engine::advance_columns(const ColumnBlock& block, std::size_t row, std::size_t end, std::size_t limit) {
   std::size_t examples = 0;
   tile_.block = nullptr;  // another block may lie where one lay before
+  tile_.filled = false;
   std::size_t work = 0;
   try {
   for (; examples < limit && row < end; ++row) {

@@ -11,6 +11,7 @@
 #include "bank.hpp"
 #include "evidence.hpp"
 #include "observed.hpp"
+#include "race.hpp"
 
 namespace chacha {
 
@@ -24,13 +25,6 @@ enum class Status {
 
 // What is waited for before an example is learned.
 enum class Wait { kNothing, kNewGroup, kNextExample };
-
-// A model's part in the algorithm.
-struct Contender {
-  std::uint32_t model;
-  bool challenger;     // in S: it can be promoted or eliminated
-  std::int64_t lease;  // examples until its lease ends
-};
 
 // What a ticket holds: raw predictions made earlier.
 struct Forecast {
@@ -139,8 +133,8 @@ class Engine {
   Record& record() { return record_; }
   Groups& groups() { return groups_; }
   const Observed& observed() const { return observed_; }
-  const Standing& standing(std::uint32_t model) const { return live(model).standing; }
-  void set_standing(std::uint32_t model, const Standing& standing) { live(model).standing = standing; }
+  Standing standing(std::uint32_t model) const;
+  void set_standing(std::uint32_t model, const Standing& standing);
   const Standing& served() const { return served_; }
   const Standing& alone() const { return alone_; }
   double first_metric() const { return metrics_[0]; }
@@ -158,8 +152,7 @@ class Engine {
     Bank* bank = nullptr;
     std::uint32_t lane = 0;
     std::vector<GroupList> products;  // groups in the order of the configuration
-    Standing standing;
-    double complexity = 0.0;
+    Standing standing;  // unless it takes part in the race, which keeps it then
     double raw = 0.0;
   };
 
@@ -170,6 +163,7 @@ class Engine {
   bool parse_into(std::string_view line);
   void cut_tile(const ColumnBlock& block, std::size_t row, std::size_t end);
   bool read_row(const ColumnBlock& block, std::size_t row);
+  bool refill_row(const ColumnBlock& block, std::size_t row);
   Bank& bank_of(int bits);
   void learn_all() noexcept;
   void charge(const Forecast* forecast) noexcept;
@@ -187,13 +181,10 @@ class Engine {
 
   ServedLoss loss_;
   SampleComplexity evidence_;
-  std::vector<Contender> contenders_;
-  std::vector<Bound> bounds_;
+  Race race_;
   std::uint32_t incumbent_ = 0;
-  std::int64_t challengers_ = 0;
   int baseline_ = -1;
   Wait waiting_ = Wait::kNothing;
-  bool restless_ = false;
 
   std::int64_t t_ = 0;
   Standing served_, alone_;
@@ -207,6 +198,8 @@ class Engine {
     const ColumnBlock* block = nullptr;
     std::size_t row = 0, rows = 0;
     Pod<float> numbers;
+    std::size_t columns = 0;
+    bool filled = false;  // `example_` holds a row with one feature of every column
   };
   Tile tile_;
 

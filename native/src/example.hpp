@@ -72,6 +72,7 @@ struct Example {
     settled_ &= run.begin < run.end;
   }
 
+  bool settled() const { return settled_; }
   // Bring the runs into VW's order: those of one first letter together, letters in order of
   // appearance; empty runs are dropped, neighbours of one group are joined. `empty` receives the
   // groups of the dropped ones, which the stream has shown all the same.

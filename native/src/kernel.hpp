@@ -83,6 +83,22 @@ struct Lesson {
   float* predictions;  // what comes out
 };
 
+// The clipped absolute error of some predictions, added to what was lost before.
+struct Charges {
+  const double* raw;
+  std::size_t count;
+  double y, low, high, weight;
+  double *n, *total, *weights;
+};
+
+// Means and their bounds: epsilon = a·√(d·log/n).
+struct Bounds {
+  const double *n, *total, *weights, *d, *log;
+  double a;
+  std::size_t count;
+  double *mean, *epsilon;
+};
+
 struct Kernel {
   const char* name;
   // sums[lane] += w · x; with `gravity`, w is first pulled towards 0 by gravity[lane].
@@ -95,6 +111,8 @@ struct Kernel {
   // Predicts and learns: all of the above at once, for lanes with VW's defaults (squared loss,
   // power_t 0.5, no l1 and l2), whatever their learning rates.
   void (*learn)(const Lesson&);
+  void (*charge)(const Charges&);
+  void (*bound)(const Bounds&);
 };
 
 extern const Kernel kPlainKernel;

@@ -2,6 +2,7 @@
 #include <cfloat>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "kernel.hpp"
 #include "weights.hpp"
@@ -418,6 +419,28 @@ struct Learn {
     learn_lanes<W>(lesson, at);
   }
 };
+
+void charge(const Charges& charges) {
+  for (std::size_t i = 0; i < charges.count; ++i) {
+    const double p = charges.raw[i];
+    const double raised = p > charges.low ? p : charges.low;  // max and min as Python's
+    const double clipped = charges.high < raised ? charges.high : raised;
+    const double loss = p != p ? charges.high - charges.low : std::fabs(clipped - charges.y);
+    charges.n[i] += 1.0;
+    charges.total[i] += charges.weight * loss;
+    charges.weights[i] += charges.weight;
+  }
+}
+
+void bound(const Bounds& bounds) {
+  for (std::size_t i = 0; i < bounds.count; ++i) {
+    const double n = bounds.n[i];
+    const double mean = bounds.total[i] / bounds.weights[i];
+    const double epsilon = bounds.a * std::sqrt(bounds.d[i] * bounds.log[i] / n);
+    bounds.mean[i] = bounds.weights[i] > 0 ? mean : 0.0;
+    bounds.epsilon[i] = n > 0 ? epsilon : std::numeric_limits<double>::infinity();
+  }
+}
 
 void learn(const Lesson& lesson) { by_lanes(lesson.passes.width, Learn{lesson}); }
 

@@ -2,5 +2,5 @@
 #include "kernel_impl.hpp"
 
 namespace chacha {
-const Kernel kPlainKernel = {"plain", plain::dot, plain::rate, plain::train, plain::learn};
+const Kernel kPlainKernel = {"plain", plain::dot, plain::rate, plain::train, plain::learn, plain::charge, plain::bound};
 }  // namespace chacha
