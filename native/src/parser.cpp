@@ -11,9 +11,8 @@ namespace {
 
 constexpr std::size_t kMostFeatures = 0xfffffff0U;
 
-// A finite number, or nothing.
+// A finite number, or nothing. VW reads an empty text as 0.
 bool read_finite(std::string_view text, float& value) {
-  if (text.empty()) return false;
   const Number number = read_number(text);
   value = number.value;
   return number.read == Read::kNumber && std::isfinite(value);
@@ -206,12 +205,12 @@ class BodyParser {
   float scale_ = 1.0F;
 };
 
-// Whether a line holds bytes that need a second look: not ASCII, or a carriage return.
+// Whether a line holds bytes that need a second look: not ASCII, or a line break.
 bool has_odd_bytes(std::string_view line) {
   unsigned char odd = 0;
   for (const char c : line) {
     const auto byte = static_cast<unsigned char>(c);
-    odd |= static_cast<unsigned char>(byte & 0x80U) | static_cast<unsigned char>(byte == '\r');
+    odd |= static_cast<unsigned char>(byte & 0x80U) | static_cast<unsigned char>(byte == '\r' || byte == '\n');
   }
   return odd != 0;
 }
@@ -248,8 +247,8 @@ bool is_utf8(std::string_view text) {
 
 bool parse_line(std::string_view line, Groups& groups, Example& example) {
   example.clear();
-  while (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-  if (has_odd_bytes(line) && (line.find('\r') != std::string_view::npos || !is_utf8(line))) return false;
+  while (!line.empty() && (line.back() == '\r' || line.back() == '\n')) line.remove_suffix(1);
+  if (has_odd_bytes(line) && (line.find_first_of("\r\n") != std::string_view::npos || !is_utf8(line))) return false;
   const void* bar = line.empty() ? nullptr : std::memchr(line.data(), '|', line.size());
   if (bar == nullptr) return false;
   const char* body = static_cast<const char*>(bar);
