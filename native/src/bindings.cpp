@@ -8,9 +8,12 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cfloat>
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -52,6 +55,42 @@ class Buffer {
  private:
   Py_buffer view_{};
 };
+
+// The UTF-8 of a str; nothing if it has none (lone surrogates).
+std::optional<std::string_view> utf8_of(nb::handle text) {
+  Py_ssize_t size = 0;
+  const char* data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+  if (data == nullptr) {
+    PyErr_Clear();
+    return std::nullopt;
+  }
+  return std::string_view(data, static_cast<std::size_t>(size));
+}
+
+// What VW reads from a number that Python has written (its repr), as in a line of text; the
+// nearest float where that has an exponent. Not finite if it cannot be told.
+float written(double value) {
+  const double size = std::fabs(value);
+  if (!(size >= 1e-4 && size < 1e16)) return static_cast<float>(value);
+#if defined(__cpp_lib_to_chars) && __cpp_lib_to_chars >= 201611L
+  char text[48];
+  char* end = std::to_chars(text, text + 40, value, std::chars_format::fixed).ptr;
+  if (std::find(text, end, '.') == end) {
+    *end++ = '.';
+    *end++ = '0';
+  }
+  return read_number({text, static_cast<std::size_t>(end - text)}).value;
+#else
+  char* text = PyOS_double_to_string(value, 'r', 0, Py_DTSF_ADD_DOT_0, nullptr);
+  if (text == nullptr) {
+    PyErr_Clear();
+    return std::numeric_limits<float>::quiet_NaN();
+  }
+  const float read = read_number(text).value;
+  PyMem_Free(text);
+  return read;
+#endif
+}
 
 // Columns with the arrays that Python holds for them.
 struct PyBlock {
@@ -124,28 +163,22 @@ class DictPlan {
     } else {
       return value == Py_None;
     }
-    const auto single = static_cast<float>(number);
+    const float single = written(number);
     if (!std::isfinite(single)) return false;
     if (single != 0.0F) example.add(entry.hash, single);
     return true;
   }
 
   bool add_word(const Entry& entry, PyObject* value, const Groups& groups, Example& example) {
-    Py_ssize_t size = 0;
-    const char* text = PyUnicode_AsUTF8AndSize(value, &size);
-    if (text == nullptr) {
-      PyErr_Clear();
-      return false;
-    }
-    if (size == 0) return false;
+    const auto text = utf8_of(value);
+    if (!text || text->empty()) return false;
     word_.assign(entry.name);
     word_.push_back('=');
-    for (Py_ssize_t i = 0; i < size; ++i) {
-      const char c = text[i];
+    for (const char c : *text) {
       const bool plain = is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-';
       if (!plain) return false;
     }
-    word_.append(text, static_cast<std::size_t>(size));
+    word_.append(*text);
     example.add(hash_name(word_, groups[entry.number].seed), 1.0F);
     return true;
   }
@@ -222,9 +255,10 @@ class PyEngine {
     return found;
   }
 
-  std::optional<double> serve_line(std::string_view line) {
+  std::optional<double> serve_line(const nb::str& line) {
     const auto held = lock();
-    if (!engine_.parse(line)) return std::nullopt;
+    const auto text = utf8_of(line);
+    if (!text || !engine_.parse(*text)) return std::nullopt;
     engine_.predict();
     return engine_.loss().served(engine_.raw(engine_.incumbent()));
   }
@@ -238,9 +272,10 @@ class PyEngine {
   }
 
   // -1: the example needs a second look, and nothing has changed.
-  int learn_line(std::string_view line, nb::handle y, nb::handle weight) {
+  int learn_line(const nb::str& line, nb::handle y, nb::handle weight) {
     const auto held = lock();
-    if (!engine_.parse(line) || !label(y, weight)) return -1;
+    const auto text = utf8_of(line);
+    if (!text || !engine_.parse(*text) || !label(y, weight)) return -1;
     return static_cast<int>(engine_.step());
   }
 
@@ -316,6 +351,8 @@ class PyEngine {
       if (!(std::fabs(value) <= static_cast<double>(FLT_MAX))) return false;
       example.labelled = true;
       example.label = static_cast<float>(value);
+      const bool rounded = static_cast<double>(example.label) != value;
+      if (rounded && engine_.loss().picky()) return false;
     }
     if (!weight.is_none()) {
       if (!PyFloat_CheckExact(weight.ptr())) return false;

@@ -56,6 +56,8 @@ struct ServedLoss {
     return 0.0;
   }
 
+  // Whether some labels are refused.
+  bool picky() const { return classifies() || kind == LossKind::kPoisson; }
   bool classifies() const { return kind == LossKind::kLogistic || kind == LossKind::kHinge; }
 
   double range(double low, double high) const {

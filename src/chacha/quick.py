@@ -21,6 +21,7 @@ from chacha.vwtext import escape
 __all__ = ["Quick"]
 
 MOST_PLANS = 8
+EXACT = 1 << 53  # beyond it a float skips whole numbers
 
 
 class Quick:
@@ -49,7 +50,7 @@ class Quick:
         driver = self._driver
         if driver is None:
             return None
-        if type(y) is int:
+        if type(y) is int and abs(y) <= EXACT:
             y = float(y)
         if type(x) is str:
             return driver.learn_line(x, y, weight)
@@ -71,19 +72,22 @@ class Quick:
 def _plan(x: Mapping[Any, Any], reader: DictReader) -> DictPlan | None:
     """How to read dicts with the keys of `x`; None if it takes more than a plan can hold."""
     grouped = is_grouped(x)
-    if not grouped and reader.grouping is None:
+    if not x or (not grouped and reader.grouping is None):
         return None
     if not all(type(key) is str for key in x):
+        return None
+    inner = [value for value in x.values() if isinstance(value, Mapping)]
+    if any(isinstance(value, Mapping) for group in inner for value in group.values()):
         return None
     entries: list[tuple[Any, Any, str, str]] = []
     for leaf in reader.leaves(x):
         outer = leaf.path.removesuffix(f".{leaf.name}") if leaf.name != leaf.path else None
         if outer is not None and not (type(x.get(outer)) is dict and leaf.name in x[outer]):
             return None
-        if outer is None and leaf.name not in x:
+        if not leaf.name or (outer is None and leaf.name not in x):
             return None
-        key, inner = (leaf.name, None) if outer is None else (outer, leaf.name)
-        entries.append((key, inner, leaf.group, escape(leaf.name)))
+        keys = (leaf.name, None) if outer is None else (outer, leaf.name)
+        entries.append((*keys, leaf.group, escape(leaf.name)))
     inner_sizes = [(key, len(value)) for key, value in x.items() if isinstance(value, Mapping)]
     if any(not value for value in x.values() if isinstance(value, Mapping)):
         return None
