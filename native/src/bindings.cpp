@@ -10,10 +10,8 @@
 
 #include <algorithm>
 #include <cfloat>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <limits>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -65,31 +63,6 @@ std::optional<std::string_view> utf8_of(nb::handle text) {
     return std::nullopt;
   }
   return std::string_view(data, static_cast<std::size_t>(size));
-}
-
-// What VW reads from a number that Python has written (its repr), as in a line of text; the
-// nearest float where that has an exponent. Not finite if it cannot be told.
-float written(double value) {
-  const double size = std::fabs(value);
-  if (!(size >= 1e-4 && size < 1e16)) return static_cast<float>(value);
-#if defined(__cpp_lib_to_chars) && __cpp_lib_to_chars >= 201611L
-  char text[48];
-  char* end = std::to_chars(text, text + 40, value, std::chars_format::fixed).ptr;
-  if (std::find(text, end, '.') == end) {
-    *end++ = '.';
-    *end++ = '0';
-  }
-  return read_number({text, static_cast<std::size_t>(end - text)}).value;
-#else
-  char* text = PyOS_double_to_string(value, 'r', 0, Py_DTSF_ADD_DOT_0, nullptr);
-  if (text == nullptr) {
-    PyErr_Clear();
-    return std::numeric_limits<float>::quiet_NaN();
-  }
-  const float read = read_number(text).value;
-  PyMem_Free(text);
-  return read;
-#endif
 }
 
 // Columns with the arrays that Python holds for them.
@@ -163,7 +136,7 @@ class DictPlan {
     } else {
       return value == Py_None;
     }
-    const float single = written(number);
+    const auto single = static_cast<float>(number);  // the nearest, as everywhere
     if (!std::isfinite(single)) return false;
     if (single != 0.0F) example.add(entry.hash, single);
     return true;
