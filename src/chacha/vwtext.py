@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 import struct
+from decimal import Decimal
 from functools import lru_cache
 
 import numpy as np
@@ -28,6 +29,7 @@ __all__ = [
 ]
 
 FLOAT32_MAX = float(np.finfo(np.float32).max)
+FLOAT32_LEAST = float(np.finfo(np.float32).tiny)  # of the normal ones
 _MASK = 0xFFFFFFFF
 SHORT = 200  # letters of names that are remembered, so that memory is bounded
 
@@ -89,10 +91,12 @@ _INVERSE_DOUBLES = [float(inverse) for inverse in _INVERSES]
 
 _EASY = re.compile(r"(-?)([0-9]*)(?:\.([0-9]*))?(?:[eE](-?)([0-9]*))?")
 _STRTOF = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_WORDS = re.compile(r"[+-]?(?:inf|nan|0x)", re.IGNORECASE)
+_WORDS = re.compile(r"[+-]?(?:inf|nan|0x)", re.IGNORECASE | re.ASCII)
 
 
 _FLOAT32 = struct.Struct("f")
+_FLOAT64 = struct.Struct("<d")
+_BITS64 = struct.Struct("<Q")
 
 
 def _nearest(value: float) -> float:
@@ -107,6 +111,23 @@ def _pow10(exponent: int) -> np.float32:
     if exponent < -37:
         return np.float32(0)
     return _POWERS[exponent] if exponent >= 0 else _INVERSES[-exponent]
+
+
+def _strtof(text: str) -> float:
+    """The nearest float32 of a decimal text, rounded once: not by way of a float64."""
+    value = float(text)
+    if FLOAT32_LEAST <= abs(value) <= FLOAT32_MAX:
+        if _BITS64.unpack(_FLOAT64.pack(value))[0] & 0x1FFFFFFF != 0x10000000:  # no tie
+            return _nearest(value)
+    with np.errstate(all="ignore"):
+        near = np.float32(value)
+        if math.isfinite(near) and float(near) != value:  # a tie, or what has become one
+            other = np.nextafter(near, np.float32(math.copysign(math.inf, value - float(near))))
+            if float(near) + float(other) == 2 * value:
+                exact = Decimal(text) - Decimal(value)
+                if exact and (exact > 0) == (other > near):
+                    near = other
+    return float(near)
 
 
 _EXACT = 7  # so many digits are added up without rounding
@@ -150,11 +171,7 @@ def read_number(text: str) -> float | None:
     if found := _STRTOF.match(text):
         if found.end() != len(text):
             return math.nan  # VW would read a number and lose the rest of the line
-        number = float(text)
-        if -FLOAT32_MAX <= number <= FLOAT32_MAX:
-            return _nearest(number)
-        with np.errstate(all="ignore"):
-            return float(np.float32(number))
+        return _strtof(text)
     return math.nan if _WORDS.match(text) else None
 
 
