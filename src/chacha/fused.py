@@ -106,6 +106,7 @@ class FusedDriver(Driver):
             self._baseline = pool.start_shadow(self.initial)
             engine.set_baseline(self._baseline)
         self._recording = False
+        self._refusal: ValueError | None = None  # why the last example was not learned
         self._config: dict[int, Config] = {}  # of the models' numbers
         self._config_before: dict[int, Config] = {}  # as they were before the last decision
         self._push()
@@ -154,7 +155,10 @@ class FusedDriver(Driver):
         numbers = list(models.values())
         if self._baseline is not None:
             numbers.append(self._baseline)
-        raw = self.engine.raw(native_line(example), numbers, False)
+        try:
+            raw = self.engine.raw(native_line(example), numbers, False)
+        except ValueError as error:
+            raise _unread(example, error) from error
         if raw is None:
             raise _unread(example)
         alone = None if self._baseline is None else raw.pop()
@@ -172,7 +176,7 @@ class FusedDriver(Driver):
             run = lambda: self.engine.tell(line, *told)  # noqa: E731
         decisions = self._step(run)
         if decisions is None:
-            raise _unread(example)
+            raise _unread(example, self._refusal) from self._refusal
         self._raise_failures()
         served_by = self._served_by(serving, decisions) if forecast is None else forecast.served_by
         served = self.loss.served(self.engine.served_raw)
@@ -180,7 +184,10 @@ class FusedDriver(Driver):
 
     def serve_line(self, line: str) -> float | None:
         """The served prediction for a line of VW text; None if it needs a second look."""
-        return self.engine.serve_line(line)
+        try:
+            return self.engine.serve_line(line)
+        except ValueError:
+            return None  # too large; the long way tells where it stands
 
     def learn_line(self, line: str, y: float | None, weight: float | None) -> list[Decision] | None:
         """Learn a line of VW text; None if it needs a second look: then nothing has changed."""
@@ -190,7 +197,10 @@ class FusedDriver(Driver):
 
     def serve_dict(self, plan: DictPlan, x: Any) -> float | None:
         """As :meth:`serve_line`, for a dict of a known form."""
-        return self.engine.serve_dict(plan, x)
+        try:
+            return self.engine.serve_dict(plan, x)
+        except ValueError:
+            return None
 
     def learn_dict(
         self, plan: DictPlan, x: Any, y: float | None, weight: float | None
@@ -225,16 +235,24 @@ class FusedDriver(Driver):
 
     def _step(self, run: Callable[[], int]) -> list[Decision] | None:
         """One example; what was decided, or None if it needs a second look."""
-        status = run()
+        try:
+            status = run()
+        except ValueError as error:
+            self._refusal = error
+            return None
         if status == Status.FINE and not self._early:
             return []
         if status < 0:
+            self._refusal = None
             return None
         if status == Status.BEGIN:
             self._begin()
             self.engine.wait_for(0)
             try:
                 status = run()
+            except ValueError as error:
+                self._refusal = error
+                return None
             finally:
                 self._wait()
         decisions = self._take_early()
@@ -312,8 +330,9 @@ class FusedDriver(Driver):
         self._config = {number: c for c, number in models.items()}
 
 
-def _unread(example: Example) -> PoolError:
-    return PoolError(f"{example.place or 'an example'}: {example.line!r:.80} cannot be read")
+def _unread(example: Example, error: Exception | None = None) -> PoolError:
+    told = f"{example.line!r:.80} cannot be read" if error is None else str(error)
+    return PoolError(f"{example.place or 'an example'}: {told}")
 
 
 def _rules(loss: Loss, evidence: SampleComplexity) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TypeVar
 
 from chacha.driver import Driver
-from chacha.errors import BadExample, ConfigError, SourceError
+from chacha.errors import BadExample, ConfigError, PoolError, SourceError
 from chacha.example import Example
 from chacha.fused import Advance, FusedDriver, Status, native_block
 from chacha.settings import whole
@@ -116,7 +116,10 @@ class Passing:
     def _text(self, driver: FusedDriver, block: TextBlock, record: bool) -> Iterator[Stretch]:
         at = block.begin
         while at < block.end and self._left > 0:
-            advance = driver.advance_text(block.data, at, block.end, self._room(driver))
+            try:
+                advance = driver.advance_text(block.data, at, block.end, self._room(driver))
+            except ValueError:  # too large; learned by itself, it tells where it stands
+                advance = Advance(Status.BAD, at, 0, [], None, False)
             at = advance.at
             block.lines += advance.examples
             yield from self._took(driver, advance)
@@ -139,7 +142,10 @@ class Passing:
                 continue
             before = row
             block.took(row, True)
-            advance = driver.advance_columns(native, row, stop, self._room(driver))
+            try:
+                advance = driver.advance_columns(native, row, stop, self._room(driver))
+            except ValueError as error:
+                raise PoolError(f"{block.place(row)}: {error}") from error
             row = advance.at
             block.took(row, True)
             if advance.served is not None and block.tags is not None:

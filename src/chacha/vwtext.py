@@ -116,9 +116,9 @@ def _pow10(exponent: int) -> np.float32:
 def _strtof(text: str) -> float:
     """The nearest float32 of a decimal text, rounded once: not by way of a float64."""
     value = float(text)
-    if FLOAT32_LEAST <= abs(value) <= FLOAT32_MAX:
-        if _BITS64.unpack(_FLOAT64.pack(value))[0] & 0x1FFFFFFF != 0x10000000:  # no tie
-            return _nearest(value)
+    bits = _BITS64.unpack(_FLOAT64.pack(value))[0]
+    if FLOAT32_LEAST <= abs(value) <= FLOAT32_MAX and bits & 0x1FFFFFFF != 0x10000000:  # no tie
+        return _nearest(value)
     with np.errstate(all="ignore"):
         near = np.float32(value)
         if math.isfinite(near) and float(near) != value:  # a tie, or what has become one
