@@ -562,10 +562,12 @@ NB_MODULE(_native, module) {
   });
   module.def("murmur", [](nb::bytes data, std::uint32_t seed) { return murmur({data.c_str(), data.size()}, seed); });
   module.def("hash_name", [](std::string_view name, std::uint32_t seed) { return hash_name(name, seed); });
-  module.def("read_line", [](std::string_view line) -> nb::object {
+  module.def("read_line", [](nb::handle line) -> nb::object {
     Groups groups;
     Example example;
-    if (!parse_line(line, groups, example)) return nb::none();
+    const bool is_bytes = PyBytes_Check(line.ptr()) != 0;
+    const auto text = is_bytes ? std::string_view(PyBytes_AS_STRING(line.ptr()), nb::len(line)) : utf8_of(line);
+    if (!text || !parse_line(*text, groups, example)) return nb::none();
     nb::list runs;
     for (const Run& run : example.runs) {
       nb::list features;
