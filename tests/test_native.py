@@ -70,7 +70,13 @@ def a_line(rng: random.Random, labels: Sequence[str]) -> str:
         line += f"|{group}{rng.choice(['', '', '', ':0.5', ':-3']) if group else ''}"
         for i in range(rng.randint(0, 3)):
             value = rng.choice([f"{rng.uniform(-2, 2):.4f}", repr(rng.gauss(0, 5)), "0", "1e-3"])
-            forms = [f"f{i}:{value}", f"{i}:{value}", f"w{i}", f"c:{rng.choice('xyz')}", f":{value}"]
+            forms = [
+                f"f{i}:{value}",
+                f"{i}:{value}",
+                f"w{i}",
+                f"c:{rng.choice('xyz')}",
+                f":{value}",
+            ]
             line += " " + rng.choice(forms)
         line += " "
     return line

@@ -17,7 +17,19 @@ numbers = st.one_of(
     st.from_regex(r"[+-]?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,11})?", fullmatch=True),
     st.sampled_from(
         ["-", ".", "-.", "e", "+", "+1", "1e+0", "0x1f", "inf", "-NaN", "nano", "info", "12ab"]
-        + ["1e", "1e-", "1e+", "1.5.2", "1e38", "1e39", "-1e-45", "1e-46", "1e127", "1e128", "1e255"]
+        + [
+            "1e",
+            "1e-",
+            "1e+",
+            "1.5.2",
+            "1e38",
+            "1e39",
+            "-1e-45",
+            "1e-46",
+            "1e127",
+            "1e128",
+            "1e255",
+        ]
         + ["1.00000005960464477539062500001e+0", "1.0000000596046447753906250000e+0", "ınf", "１"]
         + ["3.4028235e38", "3.4028236e+38", "16777217", "16777216.5", "00000000012", "--1", "0"]
     ),
@@ -31,7 +43,9 @@ _plain_numbers = st.one_of(
 )
 
 names = st.one_of(
-    st.sampled_from(["x", "y", "z", "0", "1", "17", "x1", "1x", "f_0", "4294967295", "é", "-", "'q"]),
+    st.sampled_from(
+        ["x", "y", "z", "0", "1", "17", "x1", "1x", "f_0", "4294967295", "é", "-", "'q"]
+    ),
     st.text(st.characters(exclude_characters=" \t\r\n:|", exclude_categories=["Cs"]), max_size=6),
 )
 
@@ -55,7 +69,9 @@ _heads = st.one_of(
     st.lists(numbers, min_size=1, max_size=4).map(lambda words: " ".join(words) + " "),
     st.sampled_from(["\t1 ", "9 9\t1 2 ", "1\t", "\t", "1 \t|"]),
 )
-_ends = st.sampled_from(["", "", "", " ", "\t", "\r", "\n", "\r\n", "\r\r\n\n", " \n", "\n|b y", "\r x"])
+_ends = st.sampled_from(
+    ["", "", "", " ", "\t", "\r", "\n", "\r\n", "\r\r\n\n", " \n", "\n|b y", "\r x"]
+)
 
 
 @st.composite

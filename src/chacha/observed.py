@@ -26,6 +26,10 @@ class StreamFacts(Protocol):
         """The largest label."""
 
     @property
+    def sizes(self) -> Mapping[str, int]:
+        """Distinct features by group."""
+
+    @property
     def groups(self) -> Sequence[str]:
         """The names of the groups, sorted; also of those that had no feature yet."""
 
