@@ -16,8 +16,8 @@ from chacha import (
     Categories,
     ChaCha,
     Example,
+    NativePool,
     OnBad,
-    ReferencePool,
     Rows,
     SourceError,
     TableSpec,
@@ -65,7 +65,7 @@ def clean() -> tuple[list[float], list[dict[str, Any]]]:
 def test_a_bad_line_is_an_error_that_names_its_place(name: str) -> None:
     line, reason = BAD_LINES[name]
     rows = [*CLEAN[:20], line, *CLEAN[20:40]]
-    model = ChaCha.paper(pool=ReferencePool())
+    model = ChaCha.paper(pool=NativePool())
     if reason == "empty line":
         run_with(model, rows)
         assert model.skipped == {"empty line": 1}
@@ -155,7 +155,7 @@ def test_a_row_that_the_loss_refuses_takes_no_code(tmp_path: Path) -> None:
 def test_a_stream_without_a_usable_row_is_an_error() -> None:
     for rows in (["x |a", "y |b"], [({"a": 1.0}, None)], [b"1 |a x"]):
         with pytest.raises(SourceError, match=r"no examples in it; skipped: [12] "):
-            ChaCha.paper(pool=ReferencePool()).run(iter(rows))
+            ChaCha.paper(pool=NativePool()).run(iter(rows))
 
 
 BAD_ROWS: dict[str, tuple[Any, Any]] = {
@@ -176,7 +176,7 @@ def test_learn_one_refuses_and_goes_on_as_if_nothing_was(name: str, first: bool)
     """Even when the bad row would have been the first one, which decides the groups."""
     x, y = BAD_ROWS[name]
     rows = [({"p": i % 3 + 1.0, "q": i % 7 / 7, "r": "xy"[i % 2]}, i % 5 / 5) for i in range(60)]
-    disturbed, quiet = (ChaCha.paper(pool=ReferencePool()) for _ in range(2))
+    disturbed, quiet = (ChaCha.paper(pool=NativePool()) for _ in range(2))
     for i, (good, label) in enumerate(rows):
         if i == (0 if first else 30):
             with pytest.raises(BadExample):
@@ -188,7 +188,7 @@ def test_learn_one_refuses_and_goes_on_as_if_nothing_was(name: str, first: bool)
 
 
 def test_predict_one_refuses_what_is_not_finite() -> None:
-    model = ChaCha.paper(pool=ReferencePool())
+    model = ChaCha.paper(pool=NativePool())
     with pytest.raises(BadExample, match="'a' is nan"):
         model.predict_one({"a": math.nan})
     with pytest.raises(BadExample, match="finite"):
@@ -253,13 +253,13 @@ def test_files_that_cannot_be_read(tmp_path: Path, name: str, data: bytes, messa
     path = tmp_path / name
     path.write_bytes(data)
     with pytest.raises(SourceError, match=message):
-        ChaCha.paper(pool=ReferencePool()).run(path)
+        ChaCha.paper(pool=NativePool()).run(path)
 
 
 def test_what_came_before_the_cut_is_learned(tmp_path: Path) -> None:
     path = tmp_path / "cut.vw.gz"
     path.write_bytes(gzip.compress("\n".join(CLEAN).encode())[:-2000])
-    model = ChaCha.paper(pool=ReferencePool())
+    model = ChaCha.paper(pool=NativePool())
     with pytest.raises(SourceError, match=r"after line (\d+)"):
         model.run(path)
     assert model.examples > 100
@@ -277,7 +277,7 @@ def test_a_column_that_does_not_exist(tmp_path: Path) -> None:
     path.write_text("a,b,y\n1,2,3\n")
     message = "there is no column 'tip'; the columns are: a, b, y"
     with pytest.raises(SourceError, match=message):
-        ChaCha.paper(pool=ReferencePool()).run(path, target="tip")
+        ChaCha.paper(pool=NativePool()).run(path, target="tip")
 
 
 def test_a_constant_target_is_learned_and_nothing_is_promoted() -> None:

@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import chacha
-from chacha import BadExample, ChaCha, OnBad, ReferencePool, SourceError, TableSpec, open_source
+from chacha import BadExample, ChaCha, NativePool, OnBad, SourceError, TableSpec, open_source
 from chacha.sources import bytestream
 from chacha.sources.ahead import Ahead
 from tests.test_sources import bad, good, lines
@@ -147,13 +147,13 @@ def test_a_bad_row_stops_with_its_place_or_is_counted(
     monkeypatch.chdir(tmp_path)
     file, text, message, reason = ROWS[name]
     write(Path(file), text)
-    model = ChaCha.paper(pool=ReferencePool())
+    model = ChaCha.paper(pool=NativePool())
     with pytest.raises(BadExample) as error:
         model.run(file)
     assert message in str(error.value)
     assert str(error.value).startswith(file)
     assert reason in ("", error.value.reason)
-    skipping = ChaCha.paper(pool=ReferencePool())
+    skipping = ChaCha.paper(pool=NativePool())
     summary = skipping.run(file, on_bad=OnBad.SKIP)
     assert sum(summary.skipped.values()) == 1
     assert summary.examples >= 1
@@ -194,7 +194,7 @@ def test_a_file_that_cannot_be_read(
     file, data, message = FILES[name]
     Path(file).write_bytes(data)
     with pytest.raises(chacha.DataError) as error:
-        ChaCha.paper(pool=ReferencePool()).run(file)
+        ChaCha.paper(pool=NativePool()).run(file)
     assert message in str(error.value)
 
 
@@ -219,8 +219,8 @@ def test_a_column_that_vanishes_in_the_second_file(tmp_path: Path) -> None:
     write(tmp_path / "a-3.csv", "late,y,z,x\nred,9,8,7\n")
     files = str(tmp_path / "a-*.csv")
     with pytest.raises(BadExample, match=r"a-2\.csv: the file is left out: there is no column 'z'"):
-        ChaCha.paper(pool=ReferencePool()).run(files)
-    model = ChaCha.paper(pool=ReferencePool())
+        ChaCha.paper(pool=NativePool()).run(files)
+    model = ChaCha.paper(pool=NativePool())
     summary = model.run(files, on_bad=OnBad.SKIP)
     assert summary.skipped == {"column missing": 1}
     assert "a-2.csv" in str(summary)
@@ -393,7 +393,7 @@ def test_reading_keeps_ahead_and_no_further(tmp_path: Path) -> None:
 def test_the_background_reader_ends_with_the_run(tmp_path: Path) -> None:
     path = write(tmp_path / "a.vw", "1 |a x\n" * 500_000)
     before = threading.active_count()
-    model = ChaCha.paper(pool=ReferencePool())
+    model = ChaCha.paper(pool=NativePool())
     model.run(path, limit=10)
     for _ in range(3):
         open_source(path)  # opened and forgotten

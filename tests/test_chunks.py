@@ -176,10 +176,10 @@ def test_a_limit_leaves_no_trace_of_rows_that_were_not_learned() -> None:
     """Codes are given as rows are taken, not as they are read."""
     spec = TableSpec(categories=Categories.CODE)
     table = pa.table({"c": list("uvwxyz"), "y": range(6)})
-    model = chacha.ChaCha.paper(pool=chacha.ReferencePool())
+    model = chacha.ChaCha.paper(pool=chacha.NativePool())
     model.run(table, table=spec, limit=2)
     assert model.reader.codes == {"c": {"u": 0, "v": 1}}
-    records = chacha.ChaCha.paper(pool=chacha.ReferencePool())
+    records = chacha.ChaCha.paper(pool=chacha.NativePool())
     records.run(table.to_pylist(), table=TableSpec(target="y", categories=Categories.CODE), limit=2)
     assert records.reader.codes == {"c": {"u": 0, "v": 1}}
     assert len(list(open_source(table, spec))) == 6

@@ -27,7 +27,6 @@ from chacha import ChaCha, Config
 from chacha.cli.explain import read_decisions
 from tests.test_sources import lines
 
-
 ON_VW = ["run", "synth:fried,n=9", "--pool", "vw"]
 
 

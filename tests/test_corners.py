@@ -29,8 +29,8 @@ from chacha import (
     Example,
     Kind,
     Missing,
+    NativePool,
     OnBad,
-    ReferencePool,
     SourceError,
     TableSpec,
     open_files,
@@ -77,7 +77,7 @@ def test_a_column_that_comes_late_is_decided_when_it_is_reached() -> None:
     table = pa.table({"c": [None] * 250 + ["red"] * 50, "x": range(300), "y": range(300)})
     for size in (300, 10):
         parts = pa.Table.from_batches(table.to_batches(max_chunksize=size))
-        model = ChaCha.paper(pool=ReferencePool())
+        model = ChaCha.paper(pool=NativePool())
         model.run(parts, limit=150)
         assert "c" not in model.reader.kinds
         model.run(parts, limit=251)
@@ -85,7 +85,7 @@ def test_a_column_that_comes_late_is_decided_when_it_is_reached() -> None:
 
 
 def test_a_table_without_a_good_row_leaves_no_trace() -> None:
-    model = ChaCha.paper(pool=ReferencePool())
+    model = ChaCha.paper(pool=NativePool())
     table = pa.table({**{f"c{i}": [1.5] for i in range(12)}, "y": ["bad"]})
     with pytest.raises(chacha.BadExample):
         model.run(table)
@@ -123,7 +123,7 @@ def test_several_files_share_what_the_first_decides(tmp_path: Path) -> None:
 def test_groups_stay_under_a_live_model() -> None:
     names = [f"z{i}" for i in range(6)] + [f"a{i}" for i in range(6)]
     frame = pd.DataFrame({**{name: [1.5, 2.5] for name in names}, "y": [1.0, 2.0]})
-    model = ChaCha.paper(pool=ReferencePool())
+    model = ChaCha.paper(pool=NativePool())
     model.run(frame, target="y")
     other = frame[["y", *sorted(names)]]
     (a, b) = (good(model.open(f, TableSpec(target="y")))[0].groups for f in (frame, other))
@@ -133,7 +133,7 @@ def test_groups_stay_under_a_live_model() -> None:
     assert {g: sorted(fs) for g, fs in example.groups.items()} == {
         g: sorted(fs) for g, fs in a.items()
     }
-    first = ChaCha.paper(pool=ReferencePool())
+    first = ChaCha.paper(pool=NativePool())
     first.learn_one(row, 1.0)
     made = good(first.open(frame, TableSpec(target="y")))[0].groups
     told = first.reader.example(row).groups
@@ -141,11 +141,11 @@ def test_groups_stay_under_a_live_model() -> None:
 
 
 def test_dicts_are_read_as_the_columns_of_the_table_before(tmp_path: Path) -> None:
-    model = ChaCha.paper(pool=ReferencePool())
+    model = ChaCha.paper(pool=NativePool())
     model.run(write(tmp_path / "t.csv", "c,d,y\n Rome ,2026-11-15,1\nBonn,,2\n"))
     assert model.reader.example({"c": " Rome ", "d": ""}).line == "|c c=Rome |d"
     frame = pd.DataFrame({"x": [1.5, math.nan], "y": [1.0, 2.0]})
-    other = ChaCha.paper(pool=ReferencePool())
+    other = ChaCha.paper(pool=NativePool())
     other.run(frame)
     assert other.reader.example(frame.iloc[1].drop("y").to_dict()).line == "|x"
 
@@ -365,7 +365,7 @@ def test_a_reader_of_batches_is_not_read_by_another_thread() -> None:
             yield pa.record_batch({"x": [1.5] * 200, "y": [1.0] * 200})
 
     schema = pa.schema([("x", pa.float64()), ("y", pa.float64())])
-    model = ChaCha.paper(pool=ReferencePool())
+    model = ChaCha.paper(pool=NativePool())
     model.run(pa.RecordBatchReader.from_batches(schema, batches()), limit=2)
     assert len(taken) <= 2
 
@@ -549,7 +549,7 @@ def test_rows_that_are_bad_by_a_decision_do_not_decide(tmp_path: Path) -> None:
     assert shown(write(tmp_path / "b.csv", across))[-1] == "1.0 |a a:2.0 |b |c c=x"
     early = "km,c,y\n1,true,1\n2,true,1\nx,red,1\n"
     assert shown(write(tmp_path / "c.csv", early))[0] == "1.0 |km km |c c"
-    model = ChaCha.paper(pool=ReferencePool())
+    model = ChaCha.paper(pool=NativePool())
     never = write(tmp_path / "d.csv", "a,b,y\n1,1e400,1\n2,,1\n3,,2\n")
     model.run(never, on_bad=OnBad.SKIP)
     assert "b" not in model.reader.kinds
@@ -593,7 +593,7 @@ def _what(row: Example | Bad) -> str:
 
 
 def _history(*parts: str, limits: tuple[int | None, ...] = (None, None)) -> tuple[Any, ...]:
-    model = ChaCha.paper(pool=ReferencePool(), keep_decisions=10**6)
+    model = ChaCha.paper(pool=NativePool(), keep_decisions=10**6)
     predictions = [
         step.prediction
         for part, limit in zip(parts, limits, strict=False)
@@ -619,11 +619,11 @@ def test_dicts_after_a_table_give_its_predictions_to_the_last_bit(tmp_path: Path
     rng = np.random.default_rng(3)
     frame = pd.DataFrame(rng.normal(size=(200, 5)), columns=list("zmaqb"))
     frame["y"] = frame["z"] * frame["q"] + frame["b"]
-    model = ChaCha.paper(pool=ReferencePool())
+    model = ChaCha.paper(pool=NativePool())
     model.run(frame)
     rows = frame.drop(columns="y").to_dict("records")
     expected = [model.predict_one(row) for row in good(model.open(frame))]
     assert [model.predict_one(row) for row in rows] == expected
-    other = ChaCha.paper(pool=ReferencePool())
+    other = ChaCha.paper(pool=NativePool())
     other.run(write(tmp_path / "t.csv", "a;b;y\n0,5;u;0,25\n1,5;v;1,5\n"))
     assert other.reader.example({"a": "1,5", "b": "u"}).line == "|a a:1.5 |b b=u"

@@ -21,7 +21,7 @@ import pytest
 from scipy import sparse
 
 import chacha
-from chacha import ChaCha, ConfigError, Kind, ReferencePool, SourceError, TableSpec, open_source
+from chacha import ChaCha, ConfigError, Kind, NativePool, SourceError, TableSpec, open_source
 from chacha.sources import Categories, CsvDialect, GroupBy, Missing
 from tests.test_sources import bad, good
 
@@ -167,7 +167,7 @@ def test_the_same_examples_from_memory(what: Any) -> None:
 
 def test_the_same_examples_from_dicts_after_a_table() -> None:
     """A model that learned a table is served with dicts: the same features."""
-    model = ChaCha.paper(pool=ReferencePool())
+    model = ChaCha.paper(pool=NativePool())
     model.run(TABLE, table=SPEC)
     row = TABLE.slice(3, 1).to_pylist()[0]
     label = row.pop("y")
@@ -201,7 +201,7 @@ def test_numpy_scipy_and_labels_beside() -> None:
     dense = open_source(many.toarray(), y=y[:40])
     assert same(open_source(many, y=y[:40])) == same(dense)
     assert sorted(good(dense)[0].groups) == list("abcdefghij")
-    model = ChaCha.paper(pool=ReferencePool())
+    model = ChaCha.paper(pool=NativePool())
     assert model.run(matrix, y).examples == ROWS
 
 
@@ -327,7 +327,7 @@ def test_weights_tags_and_two_classes(tmp_path: Path) -> None:
     (first,) = good(open_source(records, TableSpec("class", "w", "id", positive="yes")))
     assert first.line == "1.0 0.5 'a%201|x x:2.0"
     with pytest.raises(chacha.BadExample, match=r"the target must be numbers .*--positive"):
-        ChaCha.paper(pool=ReferencePool()).run(path, table=TableSpec(tag="id"))
+        ChaCha.paper(pool=NativePool()).run(path, table=TableSpec(tag="id"))
 
 
 def test_types_are_recognised_and_overridden(tmp_path: Path) -> None:

@@ -14,8 +14,9 @@ from chacha.errors import BadExample, SourceError
 from chacha.example import Example
 from chacha.sources.base import Bad
 from chacha.sources.batch import Batch
-from chacha.sources.bytestream import BLOCK, line_blocks
+from chacha.sources.bytestream import BLOCK
 from chacha.sources.filesource import FileSource
+from chacha.sources.lines import line_blocks
 from chacha.sources.schema import Schema
 from chacha.sources.spec import Kind, listed
 from chacha.sources.table import Row, TableReader

@@ -18,12 +18,10 @@ from chacha.sources.cells import BOOLEANS, class_name, label_trouble, word
 from chacha.sources.columns import (
     flat_columns,
     is_text,
-    number_array,
-    numbers,
     plain_or_damaged,
-    python_values,
     texts_or_nulls,
 )
+from chacha.sources.numbers import number_array, numbers, python_values
 from chacha.sources.schema import Schema
 from chacha.sources.spec import Missing
 from chacha.vwtext import FLOAT32_MAX, escape

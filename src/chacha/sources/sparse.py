@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from chacha.errors import BadExample, SourceError
 from chacha.example import DEFAULT_GROUP, Example, Feature, finite
 from chacha.sources.base import Bad
-from chacha.sources.bytestream import BLOCK, line_blocks
+from chacha.sources.bytestream import BLOCK
 from chacha.sources.cells import LARGEST_INTEGER, class_name, label_trouble, number, too_large
 from chacha.sources.dicts import DictReader
 from chacha.sources.filesource import FileSource
 from chacha.sources.grouping import parts
+from chacha.sources.lines import line_blocks
 from chacha.sources.spec import GroupBy, TableSpec
 from chacha.vwtext import FLOAT32_MAX, escape, hash_name, show_all_exactly, show_exactly
 

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from chacha.errors import BadExample
 from chacha.sources.base import Bad
 from chacha.sources.blocks import CellColumn, ColumnBlock, NumberColumn
-from chacha.sources.columns import EMPTY, Cell, Made, make_cells, number_array, plain, quick_numbers
+from chacha.sources.columns import EMPTY, Cell, Made, make_cells, plain
+from chacha.sources.numbers import number_array, quick_numbers
 from chacha.sources.prepared import Prepared
 from chacha.sources.schema import Schema
 from chacha.sources.spec import Kind

@@ -13,13 +13,11 @@ from chacha.sources.base import Bad
 from chacha.sources.blocks import TextBlock
 from chacha.sources.bytestream import (
     Raw,
-    line_blocks,
     open_plain,
-    plain_blocks,
-    text_blocks,
     unfinished,
 )
 from chacha.sources.filesource import FileSource
+from chacha.sources.lines import line_blocks, plain_blocks, text_blocks
 from chacha.sources.vwjson import vw_json_example
 from chacha.vwtext import read_number
 
