@@ -118,3 +118,57 @@ TEST(infinite_numbers_of_a_column_are_bad) {
   CHECK(bad.status == Status::kBad);
   CHECK_EQ(bad.at, std::size_t{1});
 }
+
+TEST(numbers_may_come_in_four_forms) {
+  std::vector<std::string> ends;
+  const std::vector<float> labels = {1, 2, 0, 3}, floats = {5, -3, 0, 7};
+  const std::vector<double> doubles(floats.begin(), floats.end());
+  const std::vector<std::int64_t> longs = {5, -3, 0, 7};
+  const std::vector<std::int32_t> integers = {5, -3, 0, 7};
+  for (int form = 0; form < 4; ++form) {
+    std::vector<std::uint32_t> models;
+    Engine engine(18, best_kernel());
+    set_up(engine, models);
+    Column column;
+    column.hash = 17;
+    if (form == 0) column.numbers = floats.data();
+    if (form == 1) column.doubles = doubles.data();
+    if (form == 2) column.longs = longs.data();
+    if (form == 3) column.integers = integers.data();
+    ColumnBlock block;
+    block.parts = {{engine.groups().number("size"), {column}}};
+    block.rows = labels.size();
+    block.labels = labels.data();
+    CHECK_EQ(engine.advance_columns(block, 0, 4, 10).at, std::size_t{4});
+    ends.push_back(picture(engine, models));
+    CHECK_EQ(ends.back(), ends.front());
+  }
+}
+
+// Numbers are written without asking for room each time: a large cell before them must leave some.
+TEST(large_cells_leave_room_for_numbers) {
+  for (std::uint32_t size = 1; size < 80; ++size) {
+    std::vector<std::uint32_t> models;
+    Engine engine(18, best_kernel());
+    set_up(engine, models);
+    const std::vector<float> labels = {1, 2}, numbers = {5, NAN};
+    const std::vector<std::int32_t> cell_of = {0, -1};
+    Column cells, number;
+    cells.cell_of = cell_of.data();
+    cells.starts = {0, size};
+    cells.hashes.assign(size, 3);
+    cells.values.assign(size, 0.5F);
+    cells.missing_hashes.assign(size + 1, 4);
+    cells.missing_values.assign(size + 1, 0.25F);
+    number.hash = 17;
+    number.numbers = numbers.data();
+    number.missing_hashes.assign(size, 5);
+    number.missing_values.assign(size, 1.0F);
+    ColumnBlock block;
+    block.parts = {{engine.groups().number("look"), {cells, number, cells, number, number}}};
+    block.rows = labels.size();
+    block.labels = labels.data();
+    CHECK_EQ(engine.advance_columns(block, 0, 2, 10).at, std::size_t{2});
+    CHECK_EQ(engine.example().hashes.size(), std::size_t{5} * size + 2);
+  }
+}
