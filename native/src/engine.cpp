@@ -199,7 +199,7 @@ Status Engine::step(const Forecast* forecast) {
     observe();
     return Status::kBegin;
   }
-  if (race_.size() == 0 || banks_.empty()) throw std::logic_error("no model has been set to serve");
+  if (!race_.whole()) throw std::logic_error("a contender was stopped, or none was set");
   for (const auto& bank : banks_) bank->expand(example_, true);
   // From here on nothing throws: an example is learned as a whole, or not at all.
   const bool fresh = observed_expansion_ != banks_.front()->expansion();

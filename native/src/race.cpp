@@ -15,6 +15,7 @@ void Race::line_up(std::vector<Contender> contenders, std::int64_t challengers, 
   contenders_ = std::move(contenders);
   challengers_ = challengers;
   restless_ = restless;
+  whole_ = true;
 }
 
 std::size_t Race::find(std::uint32_t model) const {
@@ -25,7 +26,9 @@ std::size_t Race::find(std::uint32_t model) const {
 
 void Race::forget(std::uint32_t model) {
   const std::size_t i = find(model);
-  if (i < size()) contenders_[i].model = kNobody;
+  if (i == size()) return;
+  contenders_[i].model = kNobody;
+  whole_ = false;
 }
 
 void Race::set_standing(std::size_t i, const Standing& standing) {

@@ -28,6 +28,8 @@ class Race {
   std::size_t size() const { return contenders_.size(); }
   // The model is no more; its number may become another's.
   void forget(std::uint32_t model);
+  // Whether there is a race, and nobody was forgotten since it was lined up.
+  bool whole() const { return whole_ && !contenders_.empty(); }
   std::uint32_t model(std::size_t i) const { return contenders_[i].model; }
   // Where a model stands in the race; size() if it does not take part.
   std::size_t find(std::uint32_t model) const;
@@ -49,6 +51,7 @@ class Race {
   std::vector<Contender> contenders_;
   std::int64_t challengers_ = 0;
   bool restless_ = false;
+  bool whole_ = true;
   std::vector<double> n_, total_, weight_, d_, log_, raw_, mean_, epsilon_;
 };
 

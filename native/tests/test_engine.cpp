@@ -265,7 +265,11 @@ TEST(a_bank_without_models_is_dropped) {
   const std::uint32_t again = setting.engine.start(10, Options(), {});
   CHECK_EQ(again, setting.models[2]);
   CHECK(setting.engine.dump(again).index.empty());
-  setting.step("1 |a x");
+  CHECK(setting.engine.parse("1 |a x") && setting.engine.take_label());
+  CHECK_THROWS(setting.engine.step(), std::logic_error);  // it was a contender
+  setting.engine.set_contenders({{setting.models[0], false, kNever}, {again, true, kNever}}, setting.models[0], 1, false);
+  CHECK(setting.step("1 |a x") == Status::kFine);
+  CHECK_EQ(setting.engine.standing(again).n, 1);
 }
 
 TEST(an_idle_engine_is_small) {
