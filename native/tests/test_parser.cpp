@@ -147,8 +147,8 @@ TEST(weights_of_groups) {
   gives("|a:2 1 2:3", "a[1:2 2:6]");
   gives("|a:0.5 1|a 1", "a[1:0.5]a[1:1]");
   gives("|a:0 1 2", "a[]");
+  gives("|a: 1 2", "a[]");  // no weight is the weight 0, as in VW
   gives("|a:-1 1", "a[1:-1]");
-  CHECK(!reads("|a: 1"));
   CHECK(!reads("|a:x 1"));
   CHECK(!reads("|a:nan 1"));
   CHECK(!reads("|:2 1"));
