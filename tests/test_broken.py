@@ -24,7 +24,8 @@ import pytest
 
 import chacha
 from chacha import BadExample, ChaCha, NativePool, OnBad, SourceError, TableSpec, open_source
-from chacha.sources import bytestream, lines
+from chacha.sources import bytestream
+from chacha.sources import lines as cutting
 from chacha.sources.ahead import Ahead
 from tests.test_sources import bad, good, lines
 
@@ -270,7 +271,7 @@ def test_a_bomb_is_defused(
 
 
 def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "LONGEST", 1 << 20)
+    monkeypatch.setattr(cutting, "LONGEST", 1 << 20)
     path = tmp_path / "long.vw"
     path.write_bytes(b"1 |a x\n1 |a " + b"x " * (1 << 20))
     source = iter(open_source(path))

@@ -8,7 +8,8 @@ namespace chacha {
 namespace {
 
 constexpr std::size_t kMostExpanded = std::size_t{1} << 28;  // features of one example
-constexpr std::size_t kFew = 8;                              // features that are better kept wide
+constexpr std::size_t kNear = std::size_t{1} << 15;          // floats that are in the cache anyway
+constexpr std::size_t kFew = 32;  // features that are better kept wide
 
 }  // namespace
 
@@ -21,8 +22,10 @@ std::uint32_t Bank::wide_place(std::uint32_t index, bool learning) {
     }
     place = add_place(index);
   }
-  const float* at = table_.get() + std::size_t{place} * 4 * width_;
-  for (std::size_t k = 0; k < 4 * width_; k += 16) __builtin_prefetch(at + k, 1);
+  if (table_.size() > kNear) {
+    const float* at = table_.get() + std::size_t{place} * 4 * width_;
+    for (std::size_t k = 0; k < 4 * width_; k += 16) __builtin_prefetch(at + k, 1);
+  }
   return place;
 }
 

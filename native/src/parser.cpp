@@ -171,6 +171,11 @@ class BodyParser {
     }
     if (p_ == end_ || *p_ != ':') return add(hash, 1.0F);
     const bool named = p_ > name;
+    if (end_ - p_ > 1 && p_[1] == '0' && (end_ - p_ == 2 || is_blank(p_[2]))) {  // `:0`, dropped
+      anonymous_ += named ? 0 : 1;
+      p_ += 2;
+      return true;
+    }
     float value;
     if (const char* after = read_short(p_ + 1, end_, value); after != nullptr) {
       p_ = after;

@@ -36,7 +36,10 @@ class Race {
 
   Standing standing(std::size_t i) const { return {static_cast<std::int64_t>(n_[i]), total_[i], weight_[i]}; }
   void set_standing(std::size_t i, const Standing& standing);
-  void set_complexity(std::size_t i, double d) { d_[i] = d; }
+  void set_complexity(std::size_t i, double d) {
+    d_[i] = d;
+    quiet_ = 0;
+  }
   double& raw(std::size_t i) { return raw_[i]; }
 
   // Charges all of them for `raw`, or one for another prediction.
@@ -48,10 +51,19 @@ class Race {
   bool decide(const Kernel& kernel, const SampleComplexity& evidence, double loss_range, std::size_t& best) noexcept;
 
  private:
+  void find_bounds(const Kernel& kernel, const SampleComplexity& evidence, double loss_range) noexcept;
+  double quiet_time(const SampleComplexity& evidence, double loss_range) const noexcept;
+
   std::vector<Contender> contenders_;
   std::int64_t challengers_ = 0;
   bool restless_ = false;
   bool whole_ = true;
+  // A mean over n losses of at most R moves by R/n at an example, its bound by epsilon/2n. So for
+  // some time nothing can happen, and nobody else can become the best: the bounds rest meanwhile.
+  std::int64_t quiet_ = 0;  // examples
+  std::int64_t impatience_ = 0;
+  double quiet_range_ = 0.0;
+  std::size_t best_ = 0;
   std::vector<double> n_, total_, weight_, d_, log_, raw_, mean_, epsilon_;
 };
 

@@ -94,9 +94,13 @@ def prepare(
     for name, found in flat_columns(batch.columns).items():
         if name not in schema.wanted:
             continue
+        feature = name in schema.slots and name not in batch.text
+        if check is None and feature and _has_words(found):
+            made.encoded[name] = made.columns[name] = found  # its words are looked at later
+            if spec.missing in (Missing.SKIP, Missing.ERROR):
+                made.note_empty(name, spec.missing)
+            continue
         column, damaged = plain_or_damaged(found)
-        if pa.types.is_dictionary(found.type) and name not in batch.text and not damaged:
-            made.encoded[name] = found
         if name in batch.text and is_text(column.type):
             if spec.nulls:  # without words for them, empty cells are known already (ARFF)
                 column = texts_or_nulls(column, spec.nulls)
@@ -120,6 +124,13 @@ def prepare(
                 made.note(row, spec.tag, tag)
         made.tags = ["" if tag is None else escape(word(tag)) for tag in tags]
     return made
+
+
+def _has_words(column: pa.Array) -> bool:
+    """Whether a column has a dictionary of words that are all text."""
+    if not pa.types.is_dictionary(column.type) or not is_text(column.type.value_type):
+        return False
+    return not plain_or_damaged(column.dictionary)[1]
 
 
 def _labels(
