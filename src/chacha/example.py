@@ -101,7 +101,7 @@ def finite(value: float, what: str) -> float:
 
 def _not_finite(what: str, value: object) -> BadExample:
     return BadExample(
-        f"the {what} is {value!r}; {what}s must be finite numbers", f"{what} not finite"
+        f"the {what} is {value!r:.60}; {what}s must be finite numbers", f"{what} not finite"
     )
 
 
@@ -177,12 +177,14 @@ def _parse_group(part: str, groups: dict[str, list[Feature]], last: bool) -> Non
         value = 1.0
         if colon:
             if not text:
-                raise BadExample(f"feature {token!r} of group {name!r} has no value after ':'")
+                raise BadExample(
+                    f"feature {token!r:.60} of group {name!r:.60} has no value after ':'"
+                )
             number = read_number(text)
             if number is None:  # a word: VW hashes it on top of the feature's name
                 if token is tokens[-1] and not last:
                     raise BadExample(
-                        f"{token!r} touches the next '|', which VW takes as part of it"
+                        f"{token!r:.60} touches the next '|', which VW takes as part of it"
                     )
                 features.append(Feature(token, 1.0, hash_name(text, hash_name(feature, seed))))
                 continue
@@ -196,7 +198,8 @@ def _parse_group(part: str, groups: dict[str, list[Feature]], last: bool) -> Non
             value = _float32_product(scale, value)
         if not -FLOAT32_MAX <= value <= FLOAT32_MAX:
             raise BadExample(
-                f"feature {token!r} of group {name!r} has no finite value; values must be finite",
+                f"feature {token!r:.60} of group {name!r:.60} has no finite value; "
+                "values must be finite",
                 "value not finite",
             )
         if value != 0.0:
