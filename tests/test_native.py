@@ -236,6 +236,18 @@ def test_a_copy_goes_on_as_its_source_would(kernel: str, values: Mapping[str, An
         assert pool.learn(example)[twin] == alone.learn(example)[source]
 
 
+@pytest.mark.xfail(strict=True, reason="weights that are NaN count as 0 in company of l1")
+def test_a_ruined_model_is_vws_in_company_too() -> None:
+    """With l2 * rate * weight = 1 VW divides by 0 and serves 0 ever after, whoever is near."""
+    ruined = Config([], {"l2": 0.5, "learning_rate": 1.0, "loss_function": "hinge"})
+    company = Config([], {"l1": 0.1, "loss_function": "hinge"})
+    pool, workspace = NativePool(), separate(ruined)
+    for config in (ruined, company):
+        pool.start(config)
+    for line in ("1 2 |a ", "-1 2 |a y", "1 2 -0.5 |a x"):
+        assert pool.learn(parse_line(line))[ruined] == told(workspace, line)
+
+
 def test_what_the_native_learner_does_not_have_is_refused_in_words() -> None:
     """The message names the option and what is possible; nothing is started."""
     cases: list[tuple[dict[str, Any], str]] = [

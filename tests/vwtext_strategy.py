@@ -16,22 +16,27 @@ numbers = st.one_of(
     st.from_regex(r"-?[0-9]{0,12}(\.[0-9]{0,12})?([eE]-?[0-9]{0,3})?", fullmatch=True),
     st.from_regex(r"[+-]?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,11})?", fullmatch=True),
     st.sampled_from(
-        ["-", ".", "-.", "e", "+", "+1", "1e+0", "0x1f", "inf", "-NaN", "nano", "info", "12ab"]
-        + [
-            "1e",
-            "1e-",
-            "1e+",
-            "1.5.2",
-            "1e38",
-            "1e39",
-            "-1e-45",
-            "1e-46",
-            "1e127",
-            "1e128",
-            "1e255",
+        [
+            *(
+                "-",
+                ".",
+                "-.",
+                "e",
+                "+",
+                "+1",
+                "1e+0",
+                "0x1f",
+                "inf",
+                "-NaN",
+                "nano",
+                "info",
+                "12ab",
+            ),
+            *("1e", "1e-", "1e+", "1.5.2", "1e38", "1e39", "-1e-45", "1e-46", "1e127", "1e128"),
+            *("1.00000005960464477539062500001e+0", "1.0000000596046447753906250000e+0", "ınf"),
+            *("3.4028235e38", "3.4028236e+38", "16777217", "16777216.5", "000000000012", "--1"),
+            *("1e255", "0", "１"),
         ]
-        + ["1.00000005960464477539062500001e+0", "1.0000000596046447753906250000e+0", "ınf", "１"]
-        + ["3.4028235e38", "3.4028236e+38", "16777217", "16777216.5", "00000000012", "--1", "0"]
     ),
 )
 """Numbers as people and machines write them, and what nearly is one."""
@@ -101,6 +106,6 @@ def good_lines(draw: st.DrawFn, labels: st.SearchStrategy[str] | None = None) ->
             name = draw(st.sampled_from(["x", "y", "z", "0", "1", "é", "17", ""]))
             value = draw(st.one_of(st.just("1"), _plain_numbers))
             kind = draw(st.sampled_from(["value", "value", "name", "word"]))
-            words = {"value": f"{name}:{value}", "name": name or "w", "word": f"{name}:red"}
-            line += words[kind] + " "
+            forms = {"value": f"{name}:{value}", "name": name or "w", "word": f"{name}:red"}
+            line += forms[kind] + " "
     return line

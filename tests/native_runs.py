@@ -1,0 +1,177 @@
+"""Whole runs to be compared: made streams, every way of passing over one, all there is to see."""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import chacha
+from chacha import BadExample, ChaCha, Example, OnBad, SampleComplexity
+from chacha.sources.bytestream import ByteReader, Raw
+from chacha.sources.vw import VWFile, vw_row
+
+__all__ = ["WAYS", "PlainEvidence", "lines_of", "made", "state", "tracked"]
+
+
+@dataclass(frozen=True)
+class PlainEvidence(SampleComplexity):
+    """The same bounds; the engine does not know this class, so the plain driver runs."""
+
+
+def lines_of(stream: str, n: int, seed: int = 0) -> list[str]:
+    """The first lines of a built-in stream."""
+    source = chacha.open_source(f"synth:{stream},n={n},seed={seed}")
+    return [row.line for row in source if isinstance(row, Example)]
+
+
+def made(loss: str, n: int) -> list[str]:
+    """`synth:interactions` with labels as a loss takes them, and some importance weights."""
+    rng = random.Random(loss)
+    found = []
+    for line in lines_of("interactions", n, seed=3):
+        label, _, body = line.partition(" |")
+        y = float(label)
+        word = {
+            "logistic": "1" if y > 0 else rng.choice(["-1", "0"]),
+            "hinge": "1" if y > 0 else "-1",
+            "poisson": str(max(0, round(2 * y + 1))),
+        }.get(loss, label)
+        weight = rng.choice(["", "", "", " 2", " 0.5", " 0"])
+        found.append(f"{word}{weight} |{body}")
+    return found
+
+
+def state(model: ChaCha) -> dict[str, Any]:
+    """All that can be seen of a model."""
+    driver = model._driver
+    return {
+        "decisions": json.dumps([d.to_json() for d in model.decisions]),
+        "live": model.live,
+        "served": model.served,
+        "alone": driver.alone,
+        "metrics": dict(driver.metrics),
+        "summary": model.summary(),
+        "incumbent": model.core.incumbent,
+        "S": model.challengers,
+        "groups": list(model.observed.groups),
+        "range": (model.observed.low, model.observed.high),
+        "features": model.observed.raw_features,
+        "lease": dict(model.core.scheduler.lease),
+    }
+
+
+Track = list[tuple[float, str]]
+
+
+class Drip(io.BytesIO):
+    """A pipe that brings a few bytes at a time, as it likes."""
+
+    def __init__(self, data: bytes, seed: int) -> None:
+        super().__init__(data)
+        self.rng = random.Random(seed)
+
+    def read1(self, size: int | None = -1) -> bytes:
+        return super().read(self.rng.choice([1, 3, 50, 400, 5000]))
+
+
+def _file(lines: Sequence[str], pipe: io.BytesIO | None = None) -> VWFile:
+    data = pipe or io.BytesIO("\n".join(lines).encode())
+    return VWFile("t", file=ByteReader(Raw(data, "t"), "t"))
+
+
+def _by_steps(model: ChaCha, lines: Sequence[str], seed: int) -> Track:
+    steps = model.steps(_file(lines), on_bad=OnBad.SKIP)
+    return [(step.prediction, str(step.served_by)) for step in steps]
+
+
+def _stretched(model: ChaCha, source: VWFile, **settings: Any) -> Iterator[tuple[float, str]]:
+    for stretch in model.stretches(source, on_bad=OnBad.SKIP, record=True, **settings):
+        assert stretch.served is not None
+        assert stretch.examples == len(stretch.served.predictions)
+        yield from zip(stretch.served.predictions, map(str, stretch.served.served_by), strict=True)
+
+
+def _whole(model: ChaCha, lines: Sequence[str], seed: int) -> Track:
+    return list(_stretched(model, _file(lines)))
+
+
+def _dripping(model: ChaCha, lines: Sequence[str], seed: int) -> Track:
+    data = "\r\n".join(lines).encode() + b"\r\n"
+    return list(_stretched(model, _file(lines, Drip(data, seed))))
+
+
+def _cut(model: ChaCha, lines: Sequence[str], seed: int) -> Track:
+    rng = random.Random(seed)
+    until = lambda: model.examples + rng.choice([1, 2, 17, 300])  # noqa: E731
+    return list(_stretched(model, _file(lines), until=until))
+
+
+def _in_pieces(model: ChaCha, lines: Sequence[str], seed: int) -> Track:
+    """Each pass begins where the one before came to its limit."""
+    rng, found, start = random.Random(seed), Track(), 0
+    good = [i for i, line in enumerate(lines) if _is_good(model, line)]
+    while start < len(good):
+        size = min(rng.choice([1, 5, 60, 500]), len(good) - start)
+        first = good[start - 1] + 1 if start else 0
+        found += _stretched(model, _file(lines[first:]), limit=size)
+        start += size
+    for line in lines[good[-1] + 1 :]:  # what stands behind the last good line
+        _skip_one(model, line)
+    return found
+
+
+def _is_good(model: ChaCha, line: str) -> bool:
+    try:
+        example = chacha.parse_line(line)
+        return example.label is not None and bool(model._labelled(example))
+    except BadExample:
+        return False
+
+
+def _skip_one(model: ChaCha, line: str) -> None:
+    row = vw_row(line.encode(), "t")
+    assert isinstance(row, chacha.Bad)
+    model.skipped.add(row)
+
+
+def _one_by_one(model: ChaCha, lines: Sequence[str], seed: int) -> Track:
+    found: Track = []
+    for line in lines:
+        if not _is_good(model, line):
+            _skip_one(model, line)
+            continue
+        served_by = str(model.core.incumbent)
+        found.append((model.predict_one(line), served_by))
+        model.learn_one(line)
+    return found
+
+
+def _run(model: ChaCha, lines: Sequence[str], seed: int) -> Track:
+    """The way of the command line; it tells no predictions."""
+    model.run(_file(lines), on_bad=OnBad.SKIP)
+    return []
+
+
+WAYS: dict[str, Callable[[ChaCha, Sequence[str], int], Track]] = {
+    "steps": _by_steps,
+    "whole": _whole,
+    "dripping": _dripping,
+    "cut": _cut,
+    "pieces": _in_pieces,
+    "one by one": _one_by_one,
+    "run": _run,
+}
+
+
+def tracked(
+    model: ChaCha, lines: Sequence[str], way: str = "steps", seed: int = 0
+) -> tuple[Track, dict[str, Any]]:
+    """What was served, and all that can be seen at the end; skipped rows by reason only."""
+    track = WAYS[way](model, lines, seed)
+    end = state(model)
+    end["summary"] = chacha.Summary(**{**vars(end["summary"]), "first_skipped": {}})
+    return track, end
