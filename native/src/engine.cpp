@@ -167,6 +167,7 @@ void Engine::set_contenders(std::vector<Contender> contenders, std::uint32_t inc
   race_.line_up(std::move(contenders), challengers, restless);
   for (std::size_t i = 0; i < race_.size(); ++i) race_.set_standing(i, models_[race_.model(i)].standing);
   incumbent_ = incumbent;
+  due_ = false;
   count_features();
 }
 
@@ -194,6 +195,7 @@ void Engine::observe() {
 }
 
 Status Engine::step(const Forecast* forecast) {
+  if (due_) return Status::kOverdue;
   const bool new_group = observed_.prepare(example_, empty_, groups_);
   if (waiting_ == Wait::kNextExample || (waiting_ == Wait::kNewGroup && new_group)) {
     observe();
@@ -210,7 +212,8 @@ Status Engine::step(const Forecast* forecast) {
   if (grown) count_features();
   learn_all();
   charge(forecast);
-  return decide() ? Status::kDecide : Status::kFine;
+  due_ = decide();
+  return due_ ? Status::kDecide : Status::kFine;
 }
 
 void Engine::charge(const Forecast* forecast) noexcept {
@@ -266,7 +269,7 @@ Status Engine::recorded_step() {
   std::string tag(record_.tags_wanted ? example_.tag : std::string_view());
   record_.reserve(1);
   const Status status = step();
-  if (status == Status::kBegin) return status;
+  if (status == Status::kBegin || status == Status::kOverdue) return status;
   record_.served_by.push_back(serving);
   record_.predictions.push_back(loss_.served(served_raw_));
   record_.labels.push_back(static_cast<double>(example_.label));
@@ -291,7 +294,7 @@ Progress Engine::advance_text(std::string_view text, std::size_t at, bool last, 
     const std::size_t end = found == nullptr ? text.size() : static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
     if (!parse_into(text.substr(at, end - at)) || !take_label()) return {Status::kBad, at, examples};
     const Status status = recorded_step();
-    if (status == Status::kBegin) return {status, at, examples};
+    if (status == Status::kBegin || status == Status::kOverdue) return {status, at, examples};
     ++examples;
     at = found == nullptr ? end : end + 1;
     if (status == Status::kDecide) return {status, at, examples};
@@ -397,7 +400,7 @@ Progress Engine::advance_columns(const ColumnBlock& block, std::size_t row, std:
     if (tile_.block != &block || row < tile_.row || row >= tile_.row + tile_.rows) cut_tile(block, row, std::min(end, row + (limit - examples)));
     if (!read_row(block, row) || !take_label()) return {Status::kBad, row, examples};
     const Status status = recorded_step();
-    if (status == Status::kBegin) return {status, row, examples};
+    if (status == Status::kBegin || status == Status::kOverdue) return {status, row, examples};
     ++examples;
     if (status == Status::kDecide) return {status, row + 1, examples};
     work += banks_.front()->features() + example_.hashes.size() + 16;

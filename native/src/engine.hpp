@@ -21,6 +21,7 @@ enum class Status {
   kBegin,   // the next example shows a new group and is waited for; it is not learned yet
   kBad,     // the next row needs a second look; it is not learned
   kEnough,  // a good time to come up for air
+  kOverdue, // what was to be decided after an earlier example has not been; nothing is learned
 };
 
 // What is waited for before an example is learned.
@@ -185,6 +186,7 @@ class Engine {
   std::uint32_t incumbent_ = 0;
   int baseline_ = -1;
   Wait waiting_ = Wait::kNothing;
+  bool due_ = false;  // something is to be decided
 
   std::int64_t t_ = 0;
   Standing served_, alone_;

@@ -49,6 +49,8 @@ class Status(IntEnum):
     """The next row needs a second look, and has not been learned."""
     ENOUGH = 4
     """Time to look around."""
+    OVERDUE = 5
+    """Ctrl-C came between an earlier example and its decision; the next has not been learned."""
 
 
 class Advance(NamedTuple):
@@ -245,10 +247,13 @@ class FusedDriver(Driver):
         if status < 0:
             self._refusal = None
             return None
+        if status == Status.OVERDUE:
+            self._catch_up()
+            return self._step(run)
         if status == Status.BEGIN:
             self._begin()
-            self.engine.wait_for(0)
             try:
+                self.engine.wait_for(0)
                 status = run()
             except ValueError as error:
                 self._refusal = error
@@ -264,6 +269,9 @@ class FusedDriver(Driver):
     ) -> Advance:
         with Uninterrupted(quiet=True) as guard:
             status, at, examples = run(at, limit)
+            if status == Status.OVERDUE:
+                self._catch_up()
+                status, at, examples = run(at, limit)
             if status == Status.BEGIN:
                 self._begin()
                 self.engine.wait_for(0)
@@ -295,6 +303,11 @@ class FusedDriver(Driver):
             self._sync()
             self._start_challenging()
             self._push()
+
+    def _catch_up(self) -> None:
+        """Decide what is overdue; it is told with the next example."""
+        with Uninterrupted():
+            self._early += self._decide()
 
     def _decide(self) -> list[Decision]:
         """Lines 10-17 and 5, from the engine's sums."""

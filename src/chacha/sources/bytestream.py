@@ -204,7 +204,8 @@ class ByteReader:
     (b'a,b', b'a,b')
     """
 
-    def __init__(self, raw: Raw, name: str) -> None:
+    def __init__(self, raw: Raw, name: str, reopens: bool = False) -> None:
+        self.reopens = reopens  # by its name, from the first byte on
         self._blocks = Ahead(_blocks(raw), most=16)
         self._head = b""
         self._raw = raw
@@ -330,7 +331,7 @@ def open_bytes(path: str) -> ByteReader:
     Traceback (most recent call last):
     chacha.errors.SourceError: .: is a directory; name its files, as in './*.csv'
     """
-    return ByteReader(_open(path), path)
+    return ByteReader(_open(path), path, reopens=path != "-")
 
 
 def open_plain(path: str) -> Raw | None:

@@ -103,7 +103,7 @@ class VWFile(LineFile):
 
     def blocks(self) -> Iterator[TextBlock | Bad]:
         """The lines as they arrive, unread."""
-        plain = None if self._file is not None and self._path == "-" else open_plain(self._path)
+        plain = open_plain(self._path) if self._file is None or self._file.reopens else None
         if plain is not None:
             yield from self._plain_blocks(plain)
             return
