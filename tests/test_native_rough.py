@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from chacha import (
     PoolError,
     SampleComplexity,
 )
+from chacha.fused import FusedDriver
 from chacha.sources.bytestream import ByteReader, Raw
 from chacha.sources.vw import VWFile
 from tests.native_runs import lines_of, state
@@ -49,6 +51,10 @@ def stream(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lines = lines_of("interactions", 4000, seed=4)
     path.write_text("".join(f"{line}\n" for line in itertools.chain(lines, lines, lines)))
     return path
+
+
+def a_file(data: bytes) -> VWFile:
+    return VWFile("t", file=ByteReader(Raw(io.BytesIO(data), "t"), "t"))
 
 
 def together(*jobs: Callable[[], Any]) -> list[BaseException]:
@@ -156,6 +162,33 @@ def test_ctrl_c_in_the_middle_of_a_run_leaves_the_model_whole(stream: Path, afte
     assert state(cut) == state(whole)
 
 
+@pytest.mark.parametrize("way", ["one by one", "rows", "file"])
+def test_ctrl_c_between_an_example_and_its_decision(
+    way: str, stream: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was to be decided is decided before the next example is learned."""
+    whole, cut = model(budget=6), model(budget=6)
+    lines = stream.read_text().splitlines()[:800]
+    whole.run(chacha.Rows(lines))
+    decide, calls = FusedDriver._decide, itertools.count()
+
+    def interrupted_decide(driver: FusedDriver) -> list[chacha.Decision]:
+        if next(calls) % 3 == 0 and cut.examples < 700:
+            raise KeyboardInterrupt
+        return decide(driver)
+
+    monkeypatch.setattr(FusedDriver, "_decide", interrupted_decide)
+    while cut.examples < len(lines):
+        rest = lines[cut.examples :]
+        with suppress(KeyboardInterrupt):
+            if way == "one by one":
+                cut.learn_one(rest[0])
+            else:
+                cut.run(chacha.Rows(rest) if way == "rows" else a_file("\n".join(rest).encode()))
+    assert next(calls) > 30
+    assert state(cut) == state(whole)
+
+
 ENDLESS = """
 import sys, chacha
 model = chacha.ChaCha(budget=5)
@@ -198,10 +231,6 @@ def test_ctrl_c_is_answered_within_a_second(from_file: bool, tmp_path: Path) -> 
     process.wait()
     process.stdout.close()
     assert answered < 1.0
-
-
-def a_file(data: bytes) -> VWFile:
-    return VWFile("t", file=ByteReader(Raw(io.BytesIO(data), "t"), "t"))
 
 
 @settings(max_examples=80)
