@@ -22,7 +22,6 @@ from chacha import (
 )
 from chacha.driver import PlainDriver
 from chacha.fused import FusedDriver
-from chacha.sources.synth import STREAMS
 from tests.native_runs import WAYS, PlainEvidence, lines_of, made, tracked
 from tests.vwtext_strategy import good_lines
 
@@ -45,7 +44,7 @@ RUNS = [
     ("paper", "fried", NI_LR, 600, {"evidence": NARROW, "baseline": True}),
     ("paper", "mv", NI, 600, {"evidence": NARROW, "budget": 12}),
     ("flaml", "mv", NI_LR, 1500, {"evidence": AUTHORS, "init": {"learning_rate": 0.01}}),
-    ("paper", "sparse", NI, 600, {"evidence": NARROW, "baseline": True}),
+    ("paper", "sparse", NI, 400, {"evidence": SampleComplexity(scale=0.002), "baseline": True}),
 ]
 
 
@@ -54,8 +53,6 @@ def test_runs_on_vw_and_natively_are_the_same(
     preset: str, stream: str, space: Any, n: int, more: dict[str, Any]
 ) -> None:
     """Decisions, predictions example by example, summary; and a promotion happens."""
-    if stream not in STREAMS:
-        pytest.skip(f"there is no synth:{stream} yet")
     lines = lines_of(stream, n)
     vw = model(preset, space=space, pool=open_pool("vw"), **more)
     native = model(preset, space=space, **more)

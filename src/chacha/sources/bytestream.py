@@ -340,11 +340,10 @@ def open_plain(path: str) -> Raw | None:
     >>> open_plain("-") is None
     True
     """
-    if path == "-" or is_url(path):
+    if path == "-" or is_url(path) or not os.path.isfile(path):  # a pipe must not be touched
         return None
     raw = _open(path)
-    first = raw.peek(LONGEST_MAGIC)
-    if raw.patient and not any(first.startswith(magic) for magic in MAGIC):
+    if raw.patient and not raw.peek(LONGEST_MAGIC).startswith(tuple(MAGIC)):
         return raw
     raw.close()
     return None
