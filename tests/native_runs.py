@@ -7,6 +7,8 @@ import json
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import chacha
@@ -14,7 +16,7 @@ from chacha import BadExample, ChaCha, Example, OnBad, SampleComplexity
 from chacha.sources.bytestream import ByteReader, Raw
 from chacha.sources.vw import VWFile, vw_row
 
-__all__ = ["WAYS", "PlainEvidence", "lines_of", "made", "state", "tracked"]
+__all__ = ["WAYS", "PlainEvidence", "a_file", "lines_of", "made", "state", "tracked"]
 
 
 @dataclass(frozen=True)
@@ -78,9 +80,22 @@ class Drip(io.BytesIO):
         return super().read(self.rng.choice([1, 3, 50, 400, 5000]))
 
 
-def _file(lines: Sequence[str], pipe: io.BytesIO | None = None) -> VWFile:
-    data = pipe or io.BytesIO("\n".join(lines).encode())
-    return VWFile("t", file=ByteReader(Raw(data, "t"), "t"))
+_folder = TemporaryDirectory()
+
+
+def a_file(data: bytes) -> VWFile:
+    """A file that lies there."""
+    path = Path(_folder.name) / "t.vw"
+    path.write_bytes(data)
+    return VWFile(str(path))
+
+
+def _file(lines: Sequence[str]) -> VWFile:
+    return a_file("\n".join(lines).encode())
+
+
+def _pipe(file: io.BytesIO) -> VWFile:
+    return VWFile("-", file=ByteReader(Raw(file, "-"), "-"))
 
 
 def _by_steps(model: ChaCha, lines: Sequence[str], seed: int) -> Track:
@@ -101,7 +116,7 @@ def _whole(model: ChaCha, lines: Sequence[str], seed: int) -> Track:
 
 def _dripping(model: ChaCha, lines: Sequence[str], seed: int) -> Track:
     data = "\r\n".join(lines).encode() + b"\r\n"
-    return list(_stretched(model, _file(lines, Drip(data, seed))))
+    return list(_stretched(model, _pipe(Drip(data, seed))))
 
 
 def _cut(model: ChaCha, lines: Sequence[str], seed: int) -> Track:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import io
 import itertools
 import os
 import random
@@ -33,9 +32,7 @@ from chacha import (
     SampleComplexity,
 )
 from chacha.fused import FusedDriver
-from chacha.sources.bytestream import ByteReader, Raw
-from chacha.sources.vw import VWFile
-from tests.native_runs import lines_of, state
+from tests.native_runs import a_file, lines_of, state
 
 EVIDENCE = SampleComplexity(scale=0.005)
 
@@ -51,10 +48,6 @@ def stream(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lines = lines_of("interactions", 4000, seed=4)
     path.write_text("".join(f"{line}\n" for line in itertools.chain(lines, lines, lines)))
     return path
-
-
-def a_file(data: bytes) -> VWFile:
-    return VWFile("t", file=ByteReader(Raw(io.BytesIO(data), "t"), "t"))
 
 
 def together(*jobs: Callable[[], Any]) -> list[BaseException]:
