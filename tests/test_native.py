@@ -236,7 +236,6 @@ def test_a_copy_goes_on_as_its_source_would(kernel: str, values: Mapping[str, An
         assert pool.learn(example)[twin] == alone.learn(example)[source]
 
 
-@pytest.mark.xfail(strict=True, reason="weights that are NaN count as 0 in company of l1")
 def test_a_ruined_model_is_vws_in_company_too() -> None:
     """With l2 * rate * weight = 1 VW divides by 0 and serves 0 ever after, whoever is near."""
     ruined = Config([], {"l2": 0.5, "learning_rate": 1.0, "loss_function": "hinge"})

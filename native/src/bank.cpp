@@ -180,7 +180,7 @@ void Bank::look_at_options() {
     learning_rate_[lane] = options.learning_rate;
     all_square_root_ = all_square_root_ && root;
     all_constant_ = all_constant_ && options.constant;
-    any_gravity_ = any_gravity_ || options.l1 > 0 || lanes_[lane].gravity != 0;
+    any_gravity_ = any_gravity_ || options.l1 > 0;
     plain_ = plain_ && root && !implicit && options.loss == LossKind::kSquared;
   }
 }

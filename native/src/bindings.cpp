@@ -163,7 +163,7 @@ class DictPlan {
   std::string word_;
 };
 
-float option(const std::string& text) { return std::strtof(text.c_str(), nullptr); }
+float option(const std::string& text) { return nearest(text); }
 
 Options options_of(const std::vector<std::pair<std::string, std::string>>& settings) {
   Options options;

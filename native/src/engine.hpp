@@ -115,6 +115,8 @@ class Engine {
                       bool restless);
   // Distinct features are counted at so many bits; to be set before the first example.
   void set_observed_bits(int bits) { observed_ = Observed(bits); }
+  // What was to be decided has been, and changed nothing.
+  void decided() { due_ = false; }
   void set_baseline(std::uint32_t model) {
     live(model);
     baseline_ = static_cast<int>(model);

@@ -7,7 +7,7 @@
 namespace chacha {
 namespace {
 
-constexpr std::size_t kMostExpanded = std::size_t{1} << 28;  // features of one example
+constexpr std::size_t kMostExpanded = std::size_t{1} << 24;  // features of one example
 constexpr std::size_t kNear = std::size_t{1} << 15;          // floats that are in the cache anyway
 constexpr std::size_t kFew = 32;  // features that are better kept wide
 

@@ -95,7 +95,7 @@ CHACHA_INLINE void dot_lanes(const Passes& passes, Segments segments, std::size_
         const F pull = load<W>(gravity + at);
         const F size = (F)((I)w & 0x7fffffff);
         const F pulled = w <= 0.0F ? w - -1.0F * pull : w - 1.0F * pull;
-        w = pull < size ? pulled : (F){};
+        w = pull < 0.0F ? w : (pull < size ? pulled : (F){});  // below 0: this lane has no l1
       }
       sum += only<W>(w * passes.values[f], mask);
     }

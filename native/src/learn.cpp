@@ -36,7 +36,9 @@ void Bank::each_narrow(const Part& part, Visit visit) const {
 void Bank::dot(const Example& example) {
   std::fill(sums_.begin(), sums_.end(), example.initial);
   if (any_gravity_) {
-    for (const std::uint32_t lane : live_) gravity_[lane] = static_cast<float>(lanes_[lane].gravity);
+    for (const std::uint32_t lane : live_) {
+      gravity_[lane] = lanes_[lane].options.l1 > 0 ? static_cast<float>(lanes_[lane].gravity) : kNoGravity;
+    }
   }
   const float* gravity = any_gravity_ ? gravity_.data() : nullptr;
   const Passes all = passes();

@@ -118,6 +118,8 @@ Read not_easy(std::string_view text) {
 
 }  // namespace
 
+float nearest(std::string_view text) { return strtof_whole(text).value_or(0.0F); }
+
 Number read_number(std::string_view text) {
   Cursor at{text.data(), text.data() + text.size()};
   const bool negative = at.at('-');

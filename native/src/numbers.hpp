@@ -20,4 +20,7 @@ struct Number {
 // What VW reads from `text`, which is not empty. `text` need not end with a zero byte.
 Number read_number(std::string_view text);
 
+// The nearest float of a plain decimal text, whatever the locale; 0 if it is none.
+float nearest(std::string_view text);
+
 }  // namespace chacha

@@ -10,6 +10,7 @@
 
 namespace chacha {
 
+constexpr float kNoGravity = -1.0F;      // of a model without l1
 constexpr std::size_t kMostLanes = 256;  // of one bank
 
 // A value with its square and size as VW takes them: not too small, and told if too large.
@@ -38,6 +39,7 @@ struct Weight {
   // w as it counts after `gravity` (l1) has pulled it towards 0.
   CHACHA_INLINE float pulled(float gravity) const {
     const float value = w();
+    if (gravity < 0.0F) return value;
     if (!(gravity < std::fabs(value))) return 0.0F;
     return value - (value <= 0.0F ? -1.0F : 1.0F) * gravity;
   }

@@ -87,6 +87,7 @@ int main(int argc, char** argv) {
     require(engine.parse(text), "a line that is read is read again", text);
     if (engine.take_label() && !rng.chance(8)) {
       engine.step();
+      engine.decided();
     } else {
       engine.predict();
     }

@@ -38,6 +38,7 @@ void in_chunks(Pass& pass, std::string_view text, Rng& rng) {
     const bool last = known == text.size();
     const Progress progress = pass.engine.advance_text(so_far, at, last, rng.below(6) + 1);
     require(progress.at >= at && progress.at <= known, "the place moves on", text);
+    pass.engine.decided();
     at = progress.at;
     pass.learned += progress.examples;
     if (progress.status != Status::kBad) continue;
@@ -57,6 +58,7 @@ void line_by_line(Pass& pass, std::string_view text) {
     Progress progress{Status::kBegin, 0, 0};
     while (progress.status == Status::kBegin) {  // a new group is known the second time
       progress = pass.engine.advance_text(exact, 0, true, 1);
+      pass.engine.decided();
     }
     if (exact.empty() || progress.status == Status::kBad) {
       ++pass.bad;

@@ -71,6 +71,7 @@ Step learn(const std::string& line) {
     CHECK(world.engine.parse(line));
     CHECK(world.engine.take_label());
     world.engine.step();
+    world.engine.decided();
   };
 }
 
@@ -83,7 +84,10 @@ Step predict(const std::string& line) {
 
 Step advance(const std::string& text) {
   return [text](World& world) {
-    while (world.at < text.size()) world.at = world.engine.advance_text(text, world.at, true, 4).at;
+    while (world.at < text.size()) {
+      world.at = world.engine.advance_text(text, world.at, true, 4).at;
+      world.engine.decided();
+    }
     world.at = 0;
   };
 }

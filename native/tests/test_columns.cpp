@@ -75,8 +75,10 @@ TEST(columns_give_what_text_gives) {
   const Table table(by_columns, 30);
   std::string text;
   for (const std::string& line : table.lines) text += line + "\n";
-  for (std::size_t at = 0; at < text.size();) at = by_text.advance_text(text, at, true, 17).at;
-  for (std::size_t row = 0; row < kRows;) row = by_columns.advance_columns(table.block, row, kRows, 13).at;
+  for (std::size_t at = 0; at < text.size(); by_text.decided()) at = by_text.advance_text(text, at, true, 17).at;
+  for (std::size_t row = 0; row < kRows; by_columns.decided()) {
+    row = by_columns.advance_columns(table.block, row, kRows, 13).at;
+  }
   CHECK_EQ(by_columns.t(), static_cast<std::int64_t>(kRows));
   CHECK_EQ(picture(by_columns, models), picture(by_text, models));
 }

@@ -36,7 +36,9 @@ struct Setting {
   Status step(std::string_view line) {
     CHECK(engine.parse(line));
     CHECK(engine.take_label());
-    return engine.step();
+    const Status status = engine.step();
+    engine.decided();
+    return status;
   }
 };
 
@@ -79,6 +81,7 @@ TEST(chunks_of_any_size_give_the_same) {
             chunks.engine.advance_text(std::string_view(text).substr(0, size), at, last, rng.below(9) + 1);
         CHECK(progress.status == Status::kFine || progress.status == Status::kDecide);
         CHECK(progress.at >= at);
+        chunks.engine.decided();
         at = progress.at;
         learned += progress.examples;
       }
@@ -160,6 +163,8 @@ TEST(the_engine_stops_when_a_lease_ends) {
   CHECK(progress.status == Status::kDecide);
   CHECK_EQ(progress.examples, std::size_t{3});
   CHECK_EQ(progress.at, std::size_t{21});
+  CHECK(setting.engine.advance_text(text, 21, true, 10).status == Status::kOverdue);
+  setting.engine.decided();
   CHECK(setting.engine.advance_text(text, 21, true, 10).status == Status::kDecide);  // it has not been renewed
 }
 

@@ -18,6 +18,8 @@ from chacha.space import Space
 
 __all__ = ["ConfigOracle", "DefaultOracle", "proposals_of", "second_order_products"]
 
+MOST_FACTORS = 1000  # half a million products
+
 
 class ConfigOracle(Protocol):
     """Proposes challengers. A user's own oracle is one small function or class.
@@ -66,6 +68,9 @@ def second_order_products(
     have = set(champion.interactions)
     factors: list[tuple[str, ...]] = [(group,) for group in groups]
     factors += champion.interactions
+    if len(factors) > MOST_FACTORS:
+        told = f"{len(factors)} groups and products have too many products to try each"
+        raise ConfigError(f"{told}; tune something else (--tune), or give an oracle of your own")
     unions = (sorted({*left, *right}) for left, right in combinations(factors, 2))
     products = dict.fromkeys(product(union) for union in unions if len(union) > 1)
     return [
