@@ -105,7 +105,7 @@ def as_table(cells: Cells) -> pa.Table:
         {
             name: pa.array([float(cell) for cell in column])
             if number(column[0])
-            else pa.array(column, pa.string())
+            else pa.array(column, pa.string()).dictionary_encode()  # words as categories
             for name, column in zip(names, columns, strict=True)
         }
     )
