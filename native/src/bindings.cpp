@@ -12,6 +12,7 @@
 #include <cfloat>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -93,12 +94,13 @@ class DictPlan {
       if (static_cast<std::size_t>(PyDict_GET_SIZE(inner)) != size) return false;
     }
     if (groups_ != &groups) number(groups);
+    if (!in_order(dict.ptr()) && !look_up(dict.ptr())) return false;
     example.clear();
+    example.reserve(entries_.size());
     std::uint32_t open = 0xffffffffU;
-    for (const Entry& entry : entries_) {
-      PyObject* value = PyDict_GetItem(dict.ptr(), entry.outer.ptr());
-      if (value != nullptr && !entry.inner.is_none()) value = PyDict_GetItem(value, entry.inner.ptr());
-      if (value == nullptr) return false;
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      const Entry& entry = entries_[i];
+      PyObject* value = values_[i];
       if (entry.number != open) {
         if (open != 0xffffffffU) example.close();
         open = entry.number;
@@ -116,6 +118,56 @@ class DictPlan {
     std::string group, name;
     std::uint32_t hash, number;
   };
+
+  // The values of a flat dict with its keys in the order of the last one: no key is looked up.
+  bool in_order(PyObject* dict) {
+    if (order_.size() != entries_.size() || !inner_sizes_.empty()) return false;
+    PyObject* key = nullptr;
+    PyObject* value = nullptr;
+    Py_ssize_t at = 0;
+    for (const auto& [known, entry] : order_) {
+      if (PyDict_Next(dict, &at, &key, &value) == 0 || !same_text(key, known.ptr())) return false;
+      values_[entry] = value;
+    }
+    return true;
+  }
+
+  // The values in any order; the order is remembered.
+  bool look_up(PyObject* dict) {
+    values_.resize(entries_.size());
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      PyObject* value = PyDict_GetItem(dict, entries_[i].outer.ptr());
+      if (value != nullptr && !entries_[i].inner.is_none()) value = PyDict_GetItem(value, entries_[i].inner.ptr());
+      if (value == nullptr) return false;
+      values_[i] = value;
+    }
+    if (inner_sizes_.empty() && orders_ < kMostOrders) remember_order(dict);
+    return true;
+  }
+
+  static bool same_text(PyObject* a, PyObject* b) {
+    if (a == b) return true;
+    if (!PyUnicode_CheckExact(a) || PyUnicode_GET_LENGTH(a) != PyUnicode_GET_LENGTH(b)) return false;
+    if (PyUnicode_KIND(a) != PyUnicode_KIND(b)) return false;
+    const auto bytes = static_cast<std::size_t>(PyUnicode_GET_LENGTH(a)) * static_cast<std::size_t>(PyUnicode_KIND(a));
+    return std::memcmp(PyUnicode_DATA(a), PyUnicode_DATA(b), bytes) == 0;
+  }
+
+  void remember_order(PyObject* dict) {
+    ++orders_;
+    order_.clear();
+    PyObject* key = nullptr;
+    PyObject* value = nullptr;
+    Py_ssize_t at = 0;
+    while (PyDict_Next(dict, &at, &key, &value) != 0) {
+      for (std::size_t i = 0; i < entries_.size(); ++i) {
+        if (values_[i] != value) continue;
+        const int same = PyObject_RichCompareBool(entries_[i].outer.ptr(), key, Py_EQ);
+        if (same < 0) PyErr_Clear();
+        if (same == 1) order_.emplace_back(nb::borrow(key), i);
+      }
+    }
+  }
 
   void number(Groups& groups) {
     for (Entry& entry : entries_) entry.number = groups.number(entry.group);
@@ -157,6 +209,10 @@ class DictPlan {
   }
 
   std::vector<Entry> entries_;
+  std::vector<std::pair<nb::object, std::size_t>> order_;  // keys as they came, and their entries
+  static constexpr int kMostOrders = 8;  // if they go on changing, it is not worth while
+  int orders_ = 0;
+  std::vector<PyObject*> values_;  // of the dict at hand
   std::size_t size_;
   std::vector<std::pair<nb::object, std::size_t>> inner_sizes_;
   const Groups* groups_ = nullptr;
