@@ -6,6 +6,8 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -175,3 +177,25 @@ def test_the_fused_driver_is_the_plain_one(
     found, found_end = tracked(fused, lines, way, seed)
     assert found == expected or way == "run"
     assert found_end == end
+
+
+@pytest.mark.parametrize("zeros", [0.0, 0.6])
+@pytest.mark.parametrize("columns", [4, 23])
+def test_a_table_gives_what_its_text_gives(zeros: float, columns: int) -> None:
+    """Columns with zeros and empty cells, in groups of one or several, words among them."""
+    rng = np.random.default_rng(columns)
+    x = np.where(rng.random((1200, columns)) < zeros, 0.0, rng.normal(size=(1200, columns)))
+    y = x[:, 0] * x[:, -1] * 3 + x[:, 1]
+    table = pa.table({f"f{i:02}": pa.array(x[:, i], mask=x[:, i] > 2.5) for i in range(columns)})
+    plain = table.append_column("y", pa.array(y))
+    words = pa.array(rng.choice(["red", "green", "blue"], 1200)).dictionary_encode()
+    for whole in (plain, plain.add_column(1, "word", words)):
+        settings: dict[str, Any] = {"evidence": SampleComplexity(scale=0.001), "space": NI}
+        native, vw = model(**settings), model(**settings, pool=open_pool("vw"))
+        assert native.run(whole, target="y") == vw.run(whole, target="y")
+        assert [str(d) for d in native.decisions] == [str(d) for d in vw.decisions]
+        pieces = model(**settings)
+        for start in range(0, 1200, 173):
+            pieces.run(whole.slice(start, 173), target="y")
+        assert pieces.summary() == native.summary()
+        assert native.promotions > 0

@@ -166,6 +166,7 @@ void Bank::rebuild() {
   masks_ = std::move(masks);
   look_at_options();
   complete_ = false;
+  ++plan_;
 }
 
 // What the options and states of the live models have in common.

@@ -63,6 +63,16 @@ class Bank {
   // without, those that were never learned share one that stays zero. May throw, and changes no
   // prediction.
   void expand(const Example& example, bool learning);
+  // The same for rows of a table of numbers, where every column has one feature: the places of
+  // all that its columns and their products can give are looked up once. `parts` has the groups
+  // and the hashes of their columns; `table` tells tables apart. False if it is not worth while.
+  struct TablePart {
+    std::uint32_t group;
+    std::vector<std::uint32_t> hashes;
+  };
+  bool lay_out(const std::vector<TablePart>& parts, std::uint64_t table);
+  // For an example of that table; `columns` has the number of the column of each feature.
+  void expand_row(const Example& example, const std::uint32_t* columns);
   // What every live model predicts for the expanded example, by lane.
   void predict(const Example& example, float* predictions);
   // As `predict`, then every live model learns it. Needs expand(example, true). Does not throw.
@@ -111,6 +121,19 @@ class Bank {
   };
   class Choices;
 
+  struct Cross {  // the product of two groups of columns
+    std::uint32_t left_group, right_group, left, right, width, mask;
+    std::vector<std::uint32_t> places;
+  };
+  struct Grid {
+    std::uint64_t table = 0, plan = 0;
+    bool usable = false;
+    std::uint32_t constant = 0;
+    std::vector<std::uint32_t> single;
+    std::vector<Cross> crosses;
+  };
+
+  bool fill_grid(const std::vector<TablePart>& parts);
   std::uint32_t free_lane();
   void widen(std::size_t width);
   void reserve(std::size_t places);
@@ -182,6 +205,8 @@ class Bank {
   std::vector<Range> recipe_ranges_;
   std::vector<std::uint32_t> run_of_;  // by group: 1 + its first run in this example
   std::uint64_t expansion_ = 0;
+  std::uint64_t plan_ = 0;  // changes with the live models
+  Grid grid_;
   bool complete_ = false;  // every feature has a place
   Pod<std::uint32_t> last_hashes_;
   Pod<Run> last_runs_;

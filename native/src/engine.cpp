@@ -1,6 +1,7 @@
 #include "engine.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -10,37 +11,12 @@
 #include "weights.hpp"
 
 namespace chacha {
-namespace {
-
-constexpr std::size_t kTile = 64;                    // rows of a tile
-constexpr std::size_t kWork = std::size_t{1} << 22;  // features between two breaths
-
-}  // namespace
 
 void Record::clear() {
   predictions.clear();
   labels.clear();
   served_by.clear();
   tags.clear();
-}
-
-void Column::copy(std::size_t row, std::size_t count, float* out) const {
-  const auto cast = [&](const auto* from) {
-    for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<float>(from[row + i]);
-  };
-  if (doubles != nullptr) cast(doubles);
-  if (numbers != nullptr) cast(numbers);
-  if (longs != nullptr) cast(longs);
-  if (integers != nullptr) cast(integers);
-}
-
-void Column::append_cell(std::size_t row, Example& example) const {
-  if (cell_of != nullptr && cell_of[row] >= 0) {
-    const auto cell = static_cast<std::size_t>(cell_of[row]);
-    for (std::uint32_t i = starts[cell]; i < starts[cell + 1]; ++i) example.add(hashes[i], values[i]);
-    return;
-  }
-  for (std::size_t i = 0; i < missing_hashes.size(); ++i) example.add(missing_hashes[i], missing_values[i]);
 }
 
 Engine::Engine(int observed_bits, const Kernel* kernel) : kernel_(kernel), observed_(observed_bits) {}
@@ -194,6 +170,18 @@ void Engine::observe() {
   if (observed_.observe(example_, empty_, nullptr)) count_features();
 }
 
+// Finds the places of all features: of a row of numbers in a grid, of anything else one by one.
+void Engine::expand() {
+  const bool row = tile_.block != nullptr && tile_.grid && !tile_.filled;
+  for (const auto& bank : banks_) {
+    if (row && bank->lay_out(tile_.parts, tile_.number)) {
+      bank->expand_row(example_, tile_.column_of.data());
+    } else {
+      bank->expand(example_, true);
+    }
+  }
+}
+
 Status Engine::step(const Forecast* forecast) {
   if (due_) return Status::kOverdue;
   const bool new_group = observed_.prepare(example_, empty_, groups_);
@@ -202,7 +190,7 @@ Status Engine::step(const Forecast* forecast) {
     return Status::kBegin;
   }
   if (!race_.whole()) throw std::logic_error("a contender was stopped, or none was set");
-  for (const auto& bank : banks_) bank->expand(example_, true);
+  expand();
   // From here on nothing throws: an example is learned as a whole, or not at all.
   const bool fresh = observed_expansion_ != banks_.front()->expansion();
   observed_expansion_ = banks_.front()->expansion();
@@ -304,111 +292,6 @@ Progress Engine::advance_text(std::string_view text, std::size_t at, bool last, 
     return stopped(at, examples);
   }
   return {Status::kFine, at, examples};
-}
-
-void Engine::cut_tile(const ColumnBlock& block, std::size_t row, std::size_t end) {
-  const bool same = tile_.block == &block;
-  tile_.block = nullptr;
-  tile_.filled = tile_.filled && same;
-  tile_.columns = 0;
-  for (const ColumnBlock::Part& part : block.parts) tile_.columns += part.columns.size();
-  tile_.numbers.resize(tile_.columns * kTile);
-  tile_.row = row;
-  tile_.rows = std::min(kTile, end - row);
-  float* out = tile_.numbers.data();
-  for (const ColumnBlock::Part& part : block.parts) {
-    for (const Column& column : part.columns) {
-      if (column.has_numbers()) column.copy(row, tile_.rows, out);
-      out += kTile;
-    }
-  }
-  tile_.block = &block;
-}
-
-// A row like the last one: one feature of every column, so that only what differs is written.
-// False if it is not like that; then it has to be read from the beginning.
-bool Engine::refill_row(const ColumnBlock& block, std::size_t row) {
-  const float* number = tile_.numbers.data() + (row - tile_.row);
-  std::uint32_t* hash = example_.hashes.data();
-  float* value = example_.values.data();
-  bool good = std::isfinite(block.labels[row]);
-  for (const ColumnBlock::Part& part : block.parts) {
-    for (const Column& column : part.columns) {
-      if (column.has_numbers()) {
-        *value = *number;
-        good &= *number != 0.0F && std::fabs(*number) <= std::numeric_limits<float>::max();
-      } else {
-        const std::int32_t cell = column.cell_of[row];
-        if (cell < 0) return false;
-        const std::uint32_t at = column.starts[static_cast<std::size_t>(cell)];
-        if (column.starts[static_cast<std::size_t>(cell) + 1] != at + 1) return false;
-        *hash = column.hashes[at];
-        *value = column.values[at];
-      }
-      number += kTile;
-      ++hash;
-      ++value;
-    }
-  }
-  example_.label = block.labels[row];
-  if (block.weights != nullptr) example_.weight = block.weights[row];
-  return good && example_.weight >= 0.0F && std::isfinite(example_.weight);
-}
-
-// False if a number is not finite.
-bool Engine::read_row(const ColumnBlock& block, std::size_t row) {
-  if (tile_.filled && refill_row(block, row)) return true;
-  tile_.filled = false;
-  example_.clear();
-  bool finite = std::isfinite(block.labels[row]);
-  bool one_each = true;
-  const float* number = tile_.numbers.data() + (row - tile_.row);
-  for (const ColumnBlock::Part& part : block.parts) {
-    example_.open(part.group, groups_.letter(part.group));
-    example_.reserve(part.columns.size());
-    for (const Column& column : part.columns) {
-      const float value = *number;
-      number += kTile;
-      if (column.has_numbers() && value == value) {
-        example_.add_unless_zero(column.hash, value);
-        finite &= std::fabs(value) <= std::numeric_limits<float>::max();
-      } else {
-        const std::size_t before = example_.hashes.size();
-        column.append_cell(row, example_);
-        one_each &= example_.hashes.size() == before + 1;
-        example_.reserve(part.columns.size());
-      }
-    }
-    example_.close();
-  }
-  example_.labelled = true;
-  example_.label = block.labels[row];
-  if (block.weights != nullptr) example_.weight = block.weights[row];
-  tile_.filled = example_.settled() && one_each && example_.hashes.size() == tile_.columns;
-  example_.settle(groups_, empty_);
-  return finite && example_.weight >= 0.0F && std::isfinite(example_.weight);
-}
-
-Progress Engine::advance_columns(const ColumnBlock& block, std::size_t row, std::size_t end, std::size_t limit) {
-  std::size_t examples = 0;
-  tile_.block = nullptr;  // another block may lie where one lay before
-  tile_.filled = false;
-  std::size_t work = 0;
-  try {
-  for (; examples < limit && row < end; ++row) {
-    if (work > kWork) return {Status::kEnough, row, examples};
-    if (tile_.block != &block || row < tile_.row || row >= tile_.row + tile_.rows) cut_tile(block, row, std::min(end, row + (limit - examples)));
-    if (!read_row(block, row) || !take_label()) return {Status::kBad, row, examples};
-    const Status status = recorded_step();
-    if (status == Status::kBegin || status == Status::kOverdue) return {status, row, examples};
-    ++examples;
-    if (status == Status::kDecide) return {status, row + 1, examples};
-    work += banks_.front()->features() + example_.hashes.size() + 16;
-  }
-  } catch (...) {
-    return stopped(row, examples);
-  }
-  return {Status::kFine, row, examples};
 }
 
 std::size_t Engine::bytes() const {

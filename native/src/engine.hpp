@@ -24,6 +24,8 @@ enum class Status {
   kOverdue, // what was to be decided after an earlier example has not been; nothing is learned
 };
 
+constexpr std::size_t kWork = std::size_t{1} << 22;  // features between two breaths
+
 // What is waited for before an example is learned.
 enum class Wait { kNothing, kNewGroup, kNextExample };
 
@@ -165,7 +167,9 @@ class Engine {
   void drop_empty_banks() noexcept;
   bool parse_into(std::string_view line);
   void cut_tile(const ColumnBlock& block, std::size_t row, std::size_t end);
+  void look_at(const ColumnBlock& block);
   bool read_row(const ColumnBlock& block, std::size_t row);
+  void expand();
   bool refill_row(const ColumnBlock& block, std::size_t row);
   Bank& bank_of(int bits);
   void learn_all() noexcept;
@@ -203,6 +207,10 @@ class Engine {
     std::size_t row = 0, rows = 0;
     Pod<float> numbers;
     std::size_t columns = 0;
+    bool grid = false;              // every column is of numbers, each letter has one group
+    std::uint64_t number = 0;       // of the block
+    Pod<std::uint32_t> column_of;   // of the features of the row at hand
+    std::vector<Bank::TablePart> parts;
     bool filled = false;  // `example_` holds a row with one feature of every column
   };
   Tile tile_;

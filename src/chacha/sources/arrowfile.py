@@ -25,7 +25,7 @@ from chacha.sources.written import WrittenExamples, is_written
 __all__ = ["ROWS", "ArrowTable", "open_arrow", "open_parquet"]
 
 ROWS = 4096  # of a batch
-MOST_CELLS = 1 << 20  # of a batch that becomes a block
+MOST_CELLS = 1 << 21  # of a batch that becomes a block
 Batches = Callable[[], Iterable[pa.RecordBatch]]
 
 
