@@ -2,7 +2,7 @@
 
 fried, mv and pol are read from DATA/NAME.csv.gz (target last) where that exists, else made
 alike. Every column belongs to one of at most ten groups, a to j, in order; numbers stand as in
-the source, or with six significant digits. `sparse` is `synth:sparse`, or a stand-in.
+the source, or with six significant digits. `sparse` is `synth:sparse`.
 """
 
 from __future__ import annotations
@@ -36,10 +36,9 @@ class Stream:
 
     name: str
     lines: list[str]
-    table: pa.Table
+    table: pa.Table | None  # sparse has none: a bag of words is no column
     origin: str
     products: Sequence[tuple[str, str]] = tuple((p[0], p[1]) for p in PRODUCTS)
-    spec: chacha.TableSpec | None = None
 
     def write(self, path: Path, rows: int | None = None) -> Path:
         """The lines as a file."""
@@ -147,14 +146,9 @@ def fried_text(rng: np.random.Generator, rows: int) -> str:
 
 
 def sparse(rows: int) -> Stream:
-    """Examples of many words. Challengers hold the four products with the fewest features."""
-    try:
-        source = chacha.open_source(f"synth:sparse,n={rows},seed=1")
-        examples = [row for row in source if isinstance(row, chacha.Example)]
-        origin = "synth:sparse"
-    except chacha.ConfigError:
-        examples = [chacha.parse_line(line) for line in sparse_lines(rows)]
-        origin = "a stand-in for synth:sparse"
+    """Examples of many words. Challengers hold four products, of 2 to about 2000 features."""
+    source = chacha.open_source(f"synth:sparse,n={rows},seed=1")
+    examples = [row for row in source if isinstance(row, chacha.Example)]
     lines = [example.line for example in examples]
     sizes: Counter[str] = Counter()
     products: Counter[tuple[str, str]] = Counter()
@@ -162,35 +156,8 @@ def sparse(rows: int) -> Stream:
         count = {group: len(features) for group, features in example.groups.items()}
         sizes.update(count)
         products.update({p: count[p[0]] * count[p[1]] for p in combinations(sorted(count), 2)})
-    fewest = [pair for pair, _ in products.most_common()[:-5:-1]]
-    linear, crossed = sizes.total() / rows, sum(products[pair] for pair in fewest) / rows
-    columns: dict[str, list[object]] = {group: [] for group in sorted(sizes)}
-    for example in examples:
-        for group, column in columns.items():
-            column.append(" ".join(f.name for f in example.groups.get(group, ())))
-    table = pa.table({**columns, TARGET: [example.label for example in examples]})
-    return Stream(
-        "sparse",
-        lines,
-        table,
-        f"{origin}: {linear:.0f} features an example, {crossed:.0f} in the four products",
-        fewest,
-        chacha.TableSpec(
-            target=TARGET,
-            group_by=chacha.GroupBy.COLUMN,
-            kinds=dict.fromkeys(columns, chacha.Kind.TEXT),
-        ),
-    )
-
-
-def sparse_lines(rows: int) -> Iterator[str]:
-    """100 to 1500 words an example, in six groups of different size."""
-    rng = np.random.default_rng(1)
-    for _ in range(rows):
-        total = 100 * 15 ** rng.random()
-        groups = []
-        for group, share in zip(GROUPS, SHARES, strict=False):
-            ranks = 100_000 * rng.random(max(1, round(total * share))) ** 3  # few words are common
-            words = np.unique(ranks.astype(int)).tolist()
-            groups.append(f"|{group} " + " ".join(f"w{word}" for word in words))
-        yield f"{six(rng.normal())} " + " ".join(groups)
+    by_size = [pair for pair, _ in products.most_common()[::-1]]
+    chosen = by_size[:2] + by_size[6:8]  # two of small groups, two of a small and a large one
+    linear, crossed = sizes.total() / rows, sum(products[pair] for pair in chosen) / rows
+    told = f"synth:sparse: {linear:.0f} features an example, {crossed:.0f} in the four products"
+    return Stream("sparse", lines, None, told, chosen)

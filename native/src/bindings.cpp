@@ -502,6 +502,11 @@ NB_MODULE(_native, module) {
       .def("advance_text", &PyEngine::advance_text)
       .def("advance_columns", &PyEngine::advance_columns)
       .def("take_record", &PyEngine::take_record)
+      .def("pass_over",
+           [](PyEngine& self, nb::handle text, int depth) {
+             const Buffer buffer(text);
+             return self.alone([&](Engine& engine) { return engine.pass_over(buffer.text(), depth); });
+           })
       .def("record",
            [](PyEngine& self, bool wanted, bool tags) {
              const auto held = self.lock();

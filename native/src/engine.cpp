@@ -294,6 +294,18 @@ Progress Engine::advance_text(std::string_view text, std::size_t at, bool last, 
   return {Status::kFine, at, examples};
 }
 
+std::size_t Engine::pass_over(std::string_view text, int depth) {
+  std::size_t lines = 0;
+  for (std::size_t at = 0; at < text.size(); ++lines) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const bool good = parse_into(text.substr(at, end - at)) && take_label();
+    if (good && depth > 0) expand();
+    if (good && depth > 1) learn_all();
+    at = end + 1;
+  }
+  return lines;
+}
+
 std::size_t Engine::bytes() const {
   std::size_t total = sizeof(Engine) + observed_.bytes();
   for (const auto& bank : banks_) total += sizeof(Bank) + bank->bytes();

@@ -134,6 +134,10 @@ class Engine {
   Progress advance_text(std::string_view text, std::size_t at, bool last, std::size_t limit);
   Progress advance_columns(const ColumnBlock& block, std::size_t row, std::size_t end, std::size_t limit);
 
+  // For measuring: parses all lines (depth 0), finds places too (1), learns too (2), without the
+  // statistics. Returns how many lines there were.
+  std::size_t pass_over(std::string_view text, int depth);
+
   Example& example() { return example_; }
   Record& record() { return record_; }
   Groups& groups() { return groups_; }

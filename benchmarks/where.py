@@ -1,0 +1,74 @@
+"""Where the time of the native engine goes: parsing, finding places, learning, statistics.
+
+Every pass does what the one before does, and one thing more; what it costs more is that thing.
+
+    python benchmarks/where.py [--data DIR] [--rows 100000] [--rounds 5]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import chacha
+from chacha.pools.native import NativePool
+from ours import held
+from streams import Stream, dense
+
+NAMES = ("fried", "mv", "pol")
+PARTS = ("parse", "expand", "learn", "statistics", "reading and Python")
+
+
+def cpu(work: Callable[[], object]) -> float:
+    """CPU seconds of some work."""
+    began = time.process_time()
+    work()
+    return time.process_time() - began
+
+
+def passes(stream: Stream, path: Path) -> list[float]:
+    """CPU seconds of passes that do more and more, at b = 5."""
+    data = path.read_bytes()
+    found = []
+    for depth in range(3):
+        pool = NativePool()
+        pool.start(chacha.Config())
+        for product in stream.products[:4]:
+            pool.start(chacha.Config([product]))
+        found.append(cpu(lambda pool=pool, depth=depth: pool.engine.pass_over(data, depth)))  # type: ignore[misc]
+    in_memory = held(5, stream.products)
+    in_memory.run(path, limit=1)
+    driver = in_memory._driver
+    found.append(cpu(lambda: driver.engine.advance_text(data, 0, len(data), len(stream.lines))))  # type: ignore[attr-defined]
+    whole = held(5, stream.products)
+    found.append(cpu(lambda: whole.run(path)))
+    return found
+
+
+def main() -> None:
+    """Print a table: nanoseconds an example, the best of the rounds."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    data = os.environ.get("DATA")
+    parser.add_argument("--data", type=Path, default=Path(data) if data else None)
+    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--rounds", type=int, default=5)
+    options = parser.parse_args()
+    print(f"| b = 5, ns an example | {' | '.join(PARTS)} | all |")
+    print("|---" * (len(PARTS) + 2) + "|")
+    with tempfile.TemporaryDirectory() as folder:
+        for name in NAMES:
+            stream = dense(name, options.rows, options.data)
+            path = stream.write(Path(folder) / f"{name}.vw")
+            rounds = [passes(stream, path) for _ in range(options.rounds)]
+            best = [min(column) * 1e9 / len(stream.lines) for column in zip(*rounds, strict=True)]
+            parts = [after - before for before, after in zip([0.0, *best], best, strict=False)]
+            cells = " | ".join(f"{part:.0f}" for part in parts)
+            print(f"| {name} | {cells} | {best[-1]:.0f} |")
+
+
+if __name__ == "__main__":
+    main()
