@@ -146,7 +146,7 @@ def fried_text(rng: np.random.Generator, rows: int) -> str:
 
 
 def sparse(rows: int) -> Stream:
-    """Examples of many words. Challengers hold four products, of 2 to about 2000 features."""
+    """Examples of many words. Challengers hold four products of about 1100 features."""
     source = chacha.open_source(f"synth:sparse,n={rows},seed=1")
     examples = [row for row in source if isinstance(row, chacha.Example)]
     lines = [example.line for example in examples]
@@ -157,7 +157,7 @@ def sparse(rows: int) -> Stream:
         sizes.update(count)
         products.update({p: count[p[0]] * count[p[1]] for p in combinations(sorted(count), 2)})
     by_size = [pair for pair, _ in products.most_common()[::-1]]
-    chosen = by_size[:2] + by_size[6:8]  # two of small groups, two of a small and a large one
+    chosen = by_size[:3] + by_size[6:7]  # three of small groups, one of a small and a large one
     linear, crossed = sizes.total() / rows, sum(products[pair] for pair in chosen) / rows
     told = f"synth:sparse: {linear:.0f} features an example, {crossed:.0f} in the four products"
     return Stream("sparse", lines, None, told, chosen)

@@ -217,12 +217,13 @@ std::uint32_t Bank::add_place(std::uint32_t index) {
   index_of_.push_back(index);
   first_group_.push_back(0);
   wide_.add(index, used_);
+  if (!wide_bits_.empty()) mark_wide(index);
   const std::uint32_t place = used_++;
   for (const std::uint32_t lane : live_) {
     const Weight wide{table_.get() + std::size_t{place} * 4 * width_ + lane, width_};
     wide.adaptive() = lanes_[lane].options.initial_t;
     const Narrow& narrow = lanes_[lane].narrow;
-    const std::uint32_t cell = narrow.index.size() > 0 ? narrow.index.find(index) : IndexMap::kNone;
+    const std::uint32_t cell = narrow.find(index);
     if (cell == IndexMap::kNone) continue;  // else it moves here; what stays behind is not looked at
     moved_ = true;
     const float* from = narrow.cells.data() + std::size_t{cell} * 4;
@@ -244,7 +245,7 @@ Dump Bank::dump(std::uint32_t lane) const {
     add(index_of_[place], {table_.get() + place * 4 * width_ + lane, width_});
   }
   const Narrow& narrow = lanes_[lane].narrow;
-  narrow.index.each([&](std::uint32_t index, std::uint32_t cell) {
+  narrow.each([&](std::uint32_t index, std::uint32_t cell) {
     if (wide_.find(index) != IndexMap::kNone) return;
     auto* cells = const_cast<float*>(narrow.cells.data());
     add(index, {cells + std::size_t{cell} * 4, 1});

@@ -95,6 +95,21 @@ class Bank {
   struct Narrow {
     IndexMap index;
     std::vector<float> cells;  // w, adaptive, norm, rate of each
+    bool direct = false;       // a cell for every index there can be, once many are used
+
+    std::uint32_t find(std::uint32_t number) const {
+      if (direct) return number;
+      return index.size() > 0 ? index.find(number) : IndexMap::kNone;
+    }
+    template <class Visit>
+    void each(Visit visit) const {
+      if (!direct) {
+        index.each(visit);
+        return;
+      }
+      const auto count = static_cast<std::uint32_t>(cells.size() / 4);
+      for (std::uint32_t number = 0; number < count; ++number) visit(number, number);
+    }
   };
   struct Lane {
     Options options;
@@ -142,6 +157,10 @@ class Bank {
   std::uint32_t add_place(std::uint32_t index);
   std::uint32_t wide_place(std::uint32_t index, bool learning);
   bool in_narrow(std::uint32_t index) const;
+  bool is_wide(std::uint32_t index) const { return ((wide_bits_[index >> 6] >> (index & 63U)) & 1U) != 0; }
+  void mark_wide(std::uint32_t index) { wide_bits_[index >> 6] |= std::uint64_t{1} << (index & 63U); }
+  void grow_narrow() noexcept;
+  void make_direct(Lane& lane);
   std::uint32_t narrow_place(std::uint32_t index, std::uint32_t lane, bool learning);
   bool same_shape(const Example& example) const;
   void renew(const Example& example, bool learning);
@@ -174,6 +193,8 @@ class Bank {
   AlignedFloats table_;
   std::uint32_t used_ = 1;  // place 0 stays zero: what was never learned
   IndexMap wide_;
+  std::vector<std::uint64_t> wide_bits_;  // a bit for every index with a wide place, once it pays
+  bool crowded_ = false;                  // a narrow table has many cells
   std::vector<std::uint32_t> index_of_;     // of the places
   std::vector<std::uint32_t> first_group_;  // 1 + the group of the first single feature there
   std::vector<Lane> lanes_;
