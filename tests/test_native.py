@@ -269,3 +269,35 @@ def test_what_the_native_learner_does_not_have_is_refused_in_words() -> None:
     with pytest.raises(PoolError, match="not live"):
         pool.copy(Config(["ab"]), Config(["ac"]))
     assert set(pool.live) == {Config()}
+
+
+@pytest.mark.parametrize("bits", [10, 13, 18])
+@pytest.mark.parametrize("values", [{}, {"l1": 1e-3, "power_t": 0.4}, {"initial_t": 2.0}])
+def test_products_of_many_features_are_kept_apart_and_come_together(
+    bits: int, values: Mapping[str, Any]
+) -> None:
+    """Large products of one model have places of their own; collisions and company stay VW's."""
+    rng = random.Random(bits)
+    options = {"bit_precision": bits, **values}
+    configs = [Config(p, options) for p in ([], ["ab"], ["bc"], ["aab", "cd"], ["ab", "cd"])]
+    pool, vw = NativePool(rng.choice(engine.kernels())), open_pool("vw")
+    for config in configs[:4]:
+        pool.start(config)
+        vw.start(config)
+    for i in range(90):
+        if i == 50:  # ab is shared from now on, bc is gone
+            for some in (pool, vw):
+                some.start(configs[4])
+                some.stop(configs[2])
+        if i == 70:
+            pool.copy(configs[1], configs[2])
+            pool.stop(configs[2])
+        groups = [
+            f"|{name} "
+            + " ".join(f"{name}{rng.randrange(60)}:{rng.choice((1, 2, 0.5))}" for _ in range(n))
+            for name, n in (("a", 9), ("b", 11), ("c", 12), ("d", rng.randrange(5)))
+        ]
+        example = parse_line(f"{rng.gauss(0, 2):.3f} " + " ".join(groups))
+        if i % 3 == 0:
+            assert dict(pool.predict(example)) == dict(vw.predict(example))
+        assert dict(pool.learn(example)) == dict(vw.learn(example))
