@@ -258,7 +258,7 @@ void Bank::load(std::uint32_t lane, const Dump& weights) {
   Narrow none;
   for (const std::uint32_t index : weights.index) {
     if (index > mask_) throw std::invalid_argument("an index has more bits than the model");
-    wide_place(index, true);
+    place_of(index, true);
   }
   // From here on nothing throws: weights are loaded as a whole, or not at all.
   std::swap(lanes_[lane].narrow, none);

@@ -94,7 +94,7 @@ class Bank {
  private:
   struct Narrow {
     IndexMap index;
-    std::vector<float> cells;  // w, adaptive, norm, rate of each
+    std::vector<float, Aligned<float>> cells;  // w, adaptive, norm, rate of each
     bool direct = false;       // a cell for every index there can be, once many are used
 
     std::uint32_t find(std::uint32_t number) const {
@@ -156,6 +156,8 @@ class Bank {
   void clean(std::uint32_t lane);
   std::uint32_t add_place(std::uint32_t index);
   std::uint32_t wide_place(std::uint32_t index, bool learning);
+  std::uint32_t place_of(std::uint32_t index, bool learning);
+  std::uint32_t new_place(std::uint32_t index, bool learning);
   bool in_narrow(std::uint32_t index) const;
   bool is_wide(std::uint32_t index) const { return ((wide_bits_[index >> 6] >> (index & 63U)) & 1U) != 0; }
   void mark_wide(std::uint32_t index) { wide_bits_[index >> 6] |= std::uint64_t{1} << (index & 63U); }

@@ -16,21 +16,24 @@ constexpr std::size_t kFew = 32;  // features that are better kept wide
 
 }  // namespace
 
-std::uint32_t Bank::wide_place(std::uint32_t index, bool learning) {
+std::uint32_t Bank::new_place(std::uint32_t index, bool learning) {
+  if (learning || in_narrow(index)) return add_place(index);
+  complete_ = false;
+  return 0;
+}
+
+inline __attribute__((always_inline)) std::uint32_t Bank::wide_place(std::uint32_t index, bool learning) {
   std::uint32_t place = wide_.find(index);
-  if (place == IndexMap::kNone) {
-    if (!learning && !in_narrow(index)) {
-      complete_ = false;
-      return 0;
-    }
-    place = add_place(index);
-  }
+  if (place == IndexMap::kNone) place = new_place(index, learning);
   if (table_.size() > kNear) {
     const float* at = table_.get() + std::size_t{place} * 4 * width_;
     for (std::size_t k = 0; k < 4 * width_; k += 16) __builtin_prefetch(at + k, 1);
   }
   return place;
 }
+
+// The same, for callers elsewhere.
+std::uint32_t Bank::place_of(std::uint32_t index, bool learning) { return wide_place(index, learning); }
 
 // Whether a model keeps this index for itself; it then moves to a wide place once others need it.
 bool Bank::in_narrow(std::uint32_t index) const {
@@ -44,11 +47,6 @@ bool Bank::in_narrow(std::uint32_t index) const {
 
 std::uint32_t Bank::narrow_place(std::uint32_t index, std::uint32_t lane, bool learning) {
   Narrow& narrow = lanes_[lane].narrow;
-  if (narrow.direct) {
-    if (is_wide(index)) return wide_.find(index) | kInWide;
-    __builtin_prefetch(narrow.cells.data() + std::size_t{index} * 4, 1);
-    return index;
-  }
   const std::uint32_t place = wide_.find(index);
   if (place != IndexMap::kNone) return place | kInWide;
   std::uint32_t cell = narrow.index.find(index);
@@ -175,6 +173,17 @@ void Bank::resolve(const Recipe& recipe, const Example& example, bool learning) 
     each_index(ranges, recipe.length, example.hashes.data(), 0, ranges->begin, visit);
   } else {
     const auto lane = static_cast<std::uint32_t>(recipe.owner);
+    const Narrow& narrow = lanes_[lane].narrow;
+    if (narrow.direct) {
+      const float* cells = narrow.cells.data();
+      auto direct = [&](std::uint32_t hash) {
+        const std::uint32_t index = hash & mask_;
+        __builtin_prefetch(cells + std::size_t{index} * 4, 1);
+        *out++ = is_wide(index) ? wide_.find(index) | kInWide : index;
+      };
+      each_index(ranges, recipe.length, example.hashes.data(), 0, ranges->begin, direct);
+      return;
+    }
     auto visit = [&](std::uint32_t hash) { *out++ = narrow_place(hash & mask_, lane, learning); };
     each_index(ranges, recipe.length, example.hashes.data(), 0, ranges->begin, visit);
   }

@@ -46,14 +46,14 @@ bool Bank::fill_grid(const std::vector<TablePart>& parts) {
     cross.right_group = product.groups[1];
     cross.width = static_cast<std::uint32_t>(sides[1]->hashes.size());
     for (const std::uint32_t a : sides[0]->hashes) {
-      for (const std::uint32_t b : sides[1]->hashes) cross.places.push_back(wide_place((kFnvPrime * a ^ b) & mask_, true));
+      for (const std::uint32_t b : sides[1]->hashes) cross.places.push_back(place_of((kFnvPrime * a ^ b) & mask_, true));
     }
     grid_.crosses.push_back(std::move(cross));
   }
   if (features > kMostGrid) return false;
-  grid_.constant = wide_place(kConstant & mask_, true);
+  grid_.constant = place_of(kConstant & mask_, true);
   for (const TablePart& part : parts) {
-    for (const std::uint32_t hash : part.hashes) grid_.single.push_back(wide_place(hash & mask_, true));
+    for (const std::uint32_t hash : part.hashes) grid_.single.push_back(place_of(hash & mask_, true));
   }
   return true;
 }

@@ -197,7 +197,7 @@ void Bank::synchronise(std::uint32_t lane) {
   const auto contraction = static_cast<float>(state.contraction);
   auto pull = [&](const Weight& weight) { weight.w() = weight.pulled(gravity) * contraction; };
   for (std::size_t place = 1; place < used_; ++place) pull({table_.get() + place * 4 * width_ + lane, width_});
-  std::vector<float>& cells = lanes_[lane].narrow.cells;
+  auto& cells = lanes_[lane].narrow.cells;
   for (std::size_t at = 0; at < cells.size(); at += 4) pull({cells.data() + at, 1});
   state.gravity = 0.0;
   state.contraction = 1.0;

@@ -18,6 +18,7 @@ void Race::line_up(std::vector<Contender> contenders, std::int64_t challengers, 
   const std::size_t padded = (contenders.size() + kVector - 1) / kVector * kVector;
   for (auto* array : arrays) array->reserve(padded);
   for (auto* array : arrays) array->assign(padded, 0.0);
+  twins_.reserve(contenders.size());
   contenders_ = std::move(contenders);
   challengers_ = challengers;
   restless_ = restless;
@@ -55,6 +56,9 @@ void Race::charge_one(std::size_t i, double loss, double weight) noexcept {
 void Race::charge(const Kernel& kernel, const ServedLoss& loss, double y, double low, double high,
                   double weight) noexcept {
   if (weight != 1.0) quiet_ = 0;
+  if (quiet_ > 0) {
+    for (const std::size_t twin : twins_) quiet_ = raw_[twin] == raw_[best_] ? quiet_ : 0;
+  }
   if (loss.kind == LossKind::kSquared || loss.kind == LossKind::kQuantile) {
     kernel.charge({raw_.data(), raw_.size(), y, low, high, weight, n_.data(), total_.data(), weight_.data()});
     return;
@@ -123,9 +127,15 @@ bool Race::decide(const Kernel& kernel, const SampleComplexity& evidence, double
   return event;
 }
 
+// Whether a contender stands where the best stands; with the same losses they stay together.
+bool Race::is_twin(std::size_t i) const noexcept {
+  return n_[i] == n_[best_] && total_[i] == total_[best_] && weight_[i] == weight_[best_] && d_[i] == d_[best_];
+}
+
 // For how many examples of weight 1 nothing can happen, if labels stay in their range and no
 // feature is new. Half of what the margins allow, which leaves room for rounding.
-double Race::quiet_time(const SampleComplexity& evidence, double loss_range) const noexcept {
+double Race::quiet_time(const SampleComplexity& evidence, double loss_range) noexcept {
+  twins_.clear();
   if (!evidence.log_in_root || !(n_[0] >= kYoung)) return 0.0;
   const double base = evidence.natural ? 1.0 : evidence.log_of_base;
   const auto burn_in = static_cast<double>(evidence.burn_in);
@@ -140,7 +150,11 @@ double Race::quiet_time(const SampleComplexity& evidence, double loss_range) con
     if (!(n_[i] > 0) || log_[i] * base < 1.0) return 0.0;  // only then epsilon falls with n
     const double own = pace(i);
     const double upper = mean_[i] + epsilon_[i];
-    if (i != best_ && (i == 0 || n_[i] >= burn_in)) slack = std::min(slack, (upper - lowest) / (own + best_pace));
+    if (i != best_ && is_twin(i)) {
+      twins_.push_back(i);
+    } else if (i != best_ && (i == 0 || n_[i] >= burn_in)) {
+      slack = std::min(slack, (upper - lowest) / (own + best_pace));
+    }
     if (i == 0) continue;
     end = std::min(end, static_cast<double>(contenders_[i].lease) - n_[i] - 1.0);
     if (n_[i] < burn_in) {

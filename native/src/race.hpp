@@ -52,7 +52,8 @@ class Race {
 
  private:
   void find_bounds(const Kernel& kernel, const SampleComplexity& evidence, double loss_range) noexcept;
-  double quiet_time(const SampleComplexity& evidence, double loss_range) const noexcept;
+  double quiet_time(const SampleComplexity& evidence, double loss_range) noexcept;
+  bool is_twin(std::size_t i) const noexcept;
 
   std::vector<Contender> contenders_;
   std::int64_t challengers_ = 0;
@@ -64,6 +65,7 @@ class Race {
   std::int64_t impatience_ = 0;
   double quiet_range_ = 0.0;
   std::size_t best_ = 0;
+  std::vector<std::size_t> twins_;  // bit for bit where the best is; as long as they predict the same
   std::vector<double> n_, total_, weight_, d_, log_, raw_, mean_, epsilon_;
 };
 
