@@ -17,8 +17,8 @@ void Race::line_up(std::vector<Contender> contenders, std::int64_t challengers, 
   std::vector<double>* arrays[] = {&n_, &total_, &weight_, &d_, &log_, &raw_, &mean_, &epsilon_};
   const std::size_t padded = (contenders.size() + kVector - 1) / kVector * kVector;
   for (auto* array : arrays) array->reserve(padded);
-  for (auto* array : arrays) array->assign(padded, 0.0);
   twins_.reserve(contenders.size());
+  for (auto* array : arrays) array->assign(padded, 0.0);
   contenders_ = std::move(contenders);
   challengers_ = challengers;
   restless_ = restless;
