@@ -111,6 +111,7 @@ void Engine::look_at(const ColumnBlock& block) {
 bool Engine::read_row(const ColumnBlock& block, std::size_t row) {
   if (tile_.filled && refill_row(block, row)) return true;
   tile_.filled = false;
+  tile_.empty.clear();
   example_.clear();
   bool finite = std::isfinite(block.labels[row]);
   bool one_each = true;
@@ -133,13 +134,18 @@ bool Engine::read_row(const ColumnBlock& block, std::size_t row) {
         example_.reserve(part.columns.size());
       }
     }
-    example_.close();
+    if (!tile_.grid) {
+      example_.close();
+    } else if (example_.close_or_drop()) {
+      tile_.empty.push_back(part.group);
+    }
   }
   example_.labelled = true;
   example_.label = block.labels[row];
   if (block.weights != nullptr) example_.weight = block.weights[row];
   tile_.filled = example_.settled() && one_each && example_.hashes.size() == tile_.columns;
   example_.settle(groups_, empty_);
+  empty_.insert(empty_.end(), tile_.empty.begin(), tile_.empty.end());
   return finite && example_.weight >= 0.0F && std::isfinite(example_.weight);
 }
 

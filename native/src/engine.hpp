@@ -214,6 +214,7 @@ class Engine {
     bool grid = false;              // every column is of numbers, each letter has one group
     std::uint64_t number = 0;       // of the block
     Pod<std::uint32_t> column_of;   // of the features of the row at hand
+    std::vector<std::uint32_t> empty;  // groups without a feature in it
     std::vector<Bank::TablePart> parts;
     bool filled = false;  // `example_` holds a row with one feature of every column
   };
