@@ -107,23 +107,69 @@ void Engine::look_at(const ColumnBlock& block) {
   ++tile_.number;
 }
 
+// A row of numbers in groups of different letters. False if a number is not finite.
+bool Engine::read_numbers(std::size_t row) {
+  example_.clear();
+  example_.reserve(tile_.columns);
+  const float* number = tile_.numbers.data() + (row - tile_.row);
+  std::uint32_t* hashes = example_.hashes.data();
+  float* values = example_.values.data();
+  std::uint32_t* columns = tile_.column_of.data();
+  std::uint32_t column = 0;
+  std::uint32_t n = 0;
+  bool finite = true;
+  for (const Bank::TablePart& part : tile_.parts) {
+    const std::uint32_t begin = n;
+    for (const std::uint32_t hash : part.hashes) {
+      const float value = *number;
+      number += kTile;
+      hashes[n] = hash;
+      values[n] = value;
+      columns[n] = column++;
+      finite &= !(std::fabs(value) > std::numeric_limits<float>::max());
+      n += static_cast<std::uint32_t>((value != 0.0F) & (value == value));  // NaN: an empty cell
+    }
+    if (n > begin) {
+      Run& run = example_.runs.add();
+      run.group = part.group;
+      run.begin = begin;
+      run.end = n;
+    } else {
+      tile_.empty.push_back(part.group);
+    }
+  }
+  example_.hashes.set_size(n);
+  example_.values.set_size(n);
+  tile_.filled = n == tile_.columns;
+  return finite;
+}
+
 // False if a number is not finite.
 bool Engine::read_row(const ColumnBlock& block, std::size_t row) {
   if (tile_.filled && refill_row(block, row)) return true;
   tile_.filled = false;
   tile_.empty.clear();
-  example_.clear();
   bool finite = std::isfinite(block.labels[row]);
+  finite &= tile_.grid ? read_numbers(row) : read_cells(block, row);
+  example_.labelled = true;
+  example_.label = block.labels[row];
+  if (block.weights != nullptr) example_.weight = block.weights[row];
+  example_.settle(groups_, empty_);
+  empty_.insert(empty_.end(), tile_.empty.begin(), tile_.empty.end());
+  return finite && example_.weight >= 0.0F && std::isfinite(example_.weight);
+}
+
+bool Engine::read_cells(const ColumnBlock& block, std::size_t row) {
+  example_.clear();
+  bool finite = true;
   bool one_each = true;
-  std::uint32_t column_number = 0;
   const float* number = tile_.numbers.data() + (row - tile_.row);
   for (const ColumnBlock::Part& part : block.parts) {
     example_.open(part.group, groups_.letter(part.group));
     example_.reserve(part.columns.size());
     for (const Column& column : part.columns) {
-      const float value = *number;
+      const float value = column.has_numbers() ? *number : 0.0F;
       number += kTile;
-      if (tile_.grid) tile_.column_of[example_.hashes.size()] = column_number++;
       if (column.has_numbers() && value == value) {
         example_.add_unless_zero(column.hash, value);
         finite &= std::fabs(value) <= std::numeric_limits<float>::max();
@@ -134,19 +180,10 @@ bool Engine::read_row(const ColumnBlock& block, std::size_t row) {
         example_.reserve(part.columns.size());
       }
     }
-    if (!tile_.grid) {
-      example_.close();
-    } else if (example_.close_or_drop()) {
-      tile_.empty.push_back(part.group);
-    }
+    example_.close();
   }
-  example_.labelled = true;
-  example_.label = block.labels[row];
-  if (block.weights != nullptr) example_.weight = block.weights[row];
   tile_.filled = example_.settled() && one_each && example_.hashes.size() == tile_.columns;
-  example_.settle(groups_, empty_);
-  empty_.insert(empty_.end(), tile_.empty.begin(), tile_.empty.end());
-  return finite && example_.weight >= 0.0F && std::isfinite(example_.weight);
+  return finite;
 }
 
 Progress Engine::advance_columns(const ColumnBlock& block, std::size_t row, std::size_t end, std::size_t limit) {

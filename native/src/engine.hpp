@@ -173,6 +173,8 @@ class Engine {
   void cut_tile(const ColumnBlock& block, std::size_t row, std::size_t end);
   void look_at(const ColumnBlock& block);
   bool read_row(const ColumnBlock& block, std::size_t row);
+  bool read_numbers(std::size_t row);
+  bool read_cells(const ColumnBlock& block, std::size_t row);
   void expand();
   bool refill_row(const ColumnBlock& block, std::size_t row);
   Bank& bank_of(int bits);

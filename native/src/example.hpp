@@ -72,14 +72,6 @@ struct Example {
     settled_ &= run.begin < run.end;
   }
 
-  // As `close`, but a run without a feature is taken back; true if it was.
-  bool close_or_drop() {
-    Run& run = runs.back();
-    run.end = static_cast<std::uint32_t>(hashes.size());
-    if (run.begin < run.end) return false;
-    runs.set_size(runs.size() - 1);
-    return true;
-  }
   bool settled() const { return settled_; }
   // Bring the runs into VW's order: those of one first letter together, letters in order of
   // appearance; empty runs are dropped, neighbours of one group are joined. `empty` receives the
