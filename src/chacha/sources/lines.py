@@ -9,7 +9,7 @@ from chacha.sources.bytestream import LONGEST, ByteReader, Raw
 
 __all__ = ["line_blocks", "plain_blocks", "text_blocks"]
 
-PLAIN = 1 << 18  # what is read at once of a file that lies there uncompressed
+PLAIN = 1 << 19  # what is read at once of a file that lies there uncompressed
 
 
 def line_blocks(reader: ByteReader, least: int = 0) -> Iterator[list[bytes]]:
