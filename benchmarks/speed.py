@@ -46,7 +46,7 @@ def options_of(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--rows", type=int, default=100_000, help="of a pass over a file or table")
     parser.add_argument("--calls", type=int, default=20_000, help="rows where each is a call")
     parser.add_argument("--slow", type=int, default=3_000, help="rows for FLAML and River")
-    parser.add_argument("--sparse-rows", type=int, default=4_000)
+    parser.add_argument("--sparse-rows", type=int, default=20_000)
     parser.add_argument("--age", type=int, default=2_000_000, help="examples of the long stream")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--no-flaml", action="store_true", help="do not install or run FLAML")

@@ -18,24 +18,40 @@ bool read_finite(std::string_view text, float& value) {
   return number.read == Read::kNumber && std::isfinite(value);
 }
 
-// 10^-k as VW has it, by repeated division, for the short numbers that are most common.
+// For the short numbers that are most common: 10^k, and 10^-k as VW has it, by repeated division.
 constexpr int kMostShort = 9;  // digits
-struct Tenths {
-  float at[kMostShort + 1];
-  constexpr Tenths() : at{} {
-    float power = 1.0F;
-    for (float& tenth : at) {
-      tenth = power;
-      power /= 10.0F;
+struct Powers {
+  float tens[kMostShort + 1];
+  float tenths[kMostShort + 1];
+  constexpr Powers() : tens{}, tenths{} {
+    float ten = 1.0F;
+    float tenth = 1.0F;
+    for (int k = 0; k <= kMostShort; ++k, ten *= 10.0F, tenth /= 10.0F) {
+      tens[k] = ten;
+      tenths[k] = tenth;
     }
   }
 };
-constexpr Tenths kTenths;
+constexpr Powers kPowers;
 constexpr std::uint32_t kExact = 16777000;  // up to here VW adds up digits without rounding
 
 inline bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-// Reads `-12.345`, if VW's sums of its digits are exact, up to a blank or the end; null if it is anything else.
+// Eight bytes at once. Of the bytes told, the first is one for sure; those behind it may not be.
+constexpr int kWord = 8;
+constexpr std::uint64_t kOnes = 0x0101010101010101U;
+constexpr std::uint64_t kHighs = 0x8080808080808080U;
+inline std::uint64_t bytes_below(std::uint64_t bytes, std::uint64_t bound) {
+  return (bytes - kOnes * bound) & ~bytes & kHighs;
+}
+inline std::uint64_t bytes_equal(std::uint64_t bytes, char c) {
+  return bytes_below(bytes ^ (kOnes * static_cast<unsigned char>(c)), 1);
+}
+inline int length_to(std::uint64_t told) { return told == 0 ? kWord : __builtin_ctzll(told) / 8; }
+
+// Reads `-12.345` or `-12.345e+0` up to a blank or the end, if its digits are exact as a float; null
+// if it is anything else. VW multiplies the first by its 10^-3; the second it leaves to strtof, which
+// gives the nearest float, as one division of two exact floats does.
 inline const char* read_short(const char* p, const char* end, float& value) {
   const bool negative = p < end && *p == '-';
   p += negative;
@@ -57,9 +73,15 @@ inline const char* read_short(const char* p, const char* end, float& value) {
     decimals = static_cast<std::size_t>(p - point);
     count += decimals;
   }
-  if (count == 0 || count > kMostShort || digits >= kExact || (p < end && !is_blank(*p))) return nullptr;
-  value = static_cast<float>(static_cast<std::int32_t>(digits)) * kTenths.at[decimals];
+  if (count == 0 || count > kMostShort || digits >= kExact) return nullptr;
+  value = static_cast<float>(static_cast<std::int32_t>(digits));
   if (negative) value = -value;
+  if (p < end && !is_blank(*p)) {
+    if (end - p < 3 || std::memcmp(p, "e+0", 3) != 0 || (end - p > 3 && !is_blank(p[3]))) return nullptr;
+    value /= kPowers.tens[decimals];
+    return p + 3;
+  }
+  value *= kPowers.tenths[decimals];
   return p;
 }
 
@@ -154,6 +176,24 @@ class BodyParser {
     example_.open(number, groups_.letter(number));
   }
 
+  // Short words without a value, a blank behind each: their ends are found and their hashes made
+  // without a branch on their lengths. Stops at anything else; false if there is none.
+  bool short_words() {
+    const char* p = p_;
+    while (end_ - p >= kWord && scale_ != 0.0F && !is_digit(*p)) {
+      std::uint64_t bytes;
+      std::memcpy(&bytes, p, sizeof bytes);
+      const int size = length_to(bytes_below(bytes, ' ' + 1) | bytes_equal(bytes, ':') | bytes_equal(bytes, '|'));
+      if (size == 0 || size == kWord || !is_blank(p[size])) break;
+      example_.reserve(1);
+      example_.add_unless_zero(murmur_short(bytes, size, seed_), scale_);
+      p += size + 1;
+    }
+    const bool some = p > p_;
+    p_ = p;
+    return some;
+  }
+
   bool feature() {
     const char* name = p_;
     std::uint32_t integer = 0;
@@ -166,6 +206,7 @@ class BodyParser {
     if (p_ > name && (p_ == end_ || *p_ == ':' || is_blank(*p_) || *p_ == '|')) {
       hash = integer + seed_;
     } else {
+      if (p_ == name && short_words()) return true;
       while (p_ < end_ && *p_ != ':' && !is_blank(*p_) && *p_ != '|') ++p_;
       hash = hash_name({name, static_cast<std::size_t>(p_ - name)}, seed_);
     }

@@ -22,6 +22,19 @@ TEST(murmur_takes_unaligned_bytes) {
   CHECK_EQ(murmur(std::string_view(text).substr(7), 0), murmur("hello", 0));
 }
 
+TEST(murmur_of_a_short_word_is_the_same) {
+  std::uint64_t bytes = 0x6b8f1d03a5c27e94U;
+  for (int round = 0; round < 1000; ++round) {
+    bytes = bytes * 6364136223846793005U + 1442695040888963407U;
+    char text[8];
+    std::memcpy(text, &bytes, sizeof text);
+    for (int size = 1; size < 8; ++size) {
+      const auto seed = static_cast<std::uint32_t>(bytes >> 21);
+      CHECK_EQ(murmur_short(bytes, size, seed), murmur({text, static_cast<std::size_t>(size)}, seed));
+    }
+  }
+}
+
 TEST(hash_name_knows_whole_numbers) {
   CHECK_EQ(hash_name("17", 5), 22U);
   CHECK_EQ(hash_name("007", 5), 12U);

@@ -57,6 +57,60 @@ void head(std::string_view line, float label, float weight, float initial, std::
 
 }  // namespace
 
+TEST(words_of_any_length_one_after_the_other) {
+  const std::string_view words[] = {"a",  "bc",  "def", "ghij",     "klmno", "pqrstu", "vwxyzab", "cdefghij", "klmnopqrs",
+                                    "7",  "7a",  "a7",  "\xc3\xa9", "\x7f",  "~",      "a=b",     "0123456",  "x0123456",
+                                    "-1", ".",   "\x01", "a\x01",    "'x",    "a\x1f_"};
+  for (const std::string_view first : words) {
+    for (const std::string_view second : words) {
+      for (const std::string_view third : words) {
+        for (const char* blank : {" ", "\t", "  "}) {
+          std::string line = "1 |g";
+          for (const std::string_view word : {first, second, third}) line.append(blank).append(word);
+          const Parsed parsed(line);
+          CHECK(parsed.read);
+          CHECK_EQ(parsed.example.hashes.size(), 3U);
+          std::size_t i = 0;
+          for (const std::string_view word : {first, second, third}) {
+            CHECK_EQ(parsed.example.hashes[i++], hash_name(word, parsed.groups[0].seed));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(words_before_other_things) {
+  const std::uint32_t x = hash_name("x", group_seed("g")) - group_seed("g");
+  const std::string one = print("%u:1", x);
+  gives("1 |g x x:2 x", "g[" + one + print(" %u:2 %u:1]", x, x));
+  gives("1 |g x x:0 x      ", "g[" + one + " " + one + "]");
+  gives("1 |g x |h 1 2 3 4 5", "g[" + one + "]h[1:1 2:1 3:1 4:1 5:1]");
+  gives("1 |g x|h 1 2 3 4 5 6", "g[" + one + "]h[1:1 2:1 3:1 4:1 5:1 6:1]");
+  gives("1 |g:2 x x x    ", print("g[%u:2 %u:2 %u:2]", x, x, x));
+  gives("1 |g:0 x x x    ", "g[]");
+}
+
+TEST(numbers_with_e_plus_0_are_the_nearest_floats) {
+  std::uint32_t digits = 1;
+  for (int round = 0; round < 20000; ++round) {
+    digits = digits * 1664525U + 1013904223U;
+    std::string text = std::to_string(digits >> (round % 32));
+    text.insert(static_cast<std::size_t>(round) % (text.size() + 1), ".");
+    if (round % 3 == 0) text.insert(0, "-");
+    const Parsed parsed("1 |g 1:" + text + "e+0 2:" + text + "e+0");
+    CHECK(parsed.read);
+    const float nearest = std::strtof(text.c_str(), nullptr);
+    if (nearest == 0.0F) continue;
+    CHECK_EQ(parsed.example.values[0], nearest);
+    CHECK_EQ(parsed.example.values[1], nearest);
+  }
+  head("-1.5e+0 |", -1.5F, 1.0F, 0.0F, "");
+  head("3e+0 2e+0 |", 3.0F, 2.0F, 0.0F, "");
+  gives("1 |g 1:1e+01 2:1e+0", "g[1:10 2:1]");
+  for (const char* value : {"1e+0x", "1e+0.5", "2e+", "1e+0e+0"}) CHECK(!reads(std::string("1 |g 2:") + value + " 3"));
+}
+
 TEST(heads) {
   head("1 |a x", 1.0F, 1.0F, 0.0F, "");
   head("-1.5 2 |a x", -1.5F, 2.0F, 0.0F, "");
