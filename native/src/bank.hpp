@@ -159,7 +159,6 @@ class Bank {
   std::uint32_t place_of(std::uint32_t index, bool learning);
   std::uint32_t new_place(std::uint32_t index, bool learning);
   bool in_narrow(std::uint32_t index) const;
-  bool is_wide(std::uint32_t index) const { return ((wide_bits_[index >> 6] >> (index & 63U)) & 1U) != 0; }
   void mark_wide(std::uint32_t index) { wide_bits_[index >> 6] |= std::uint64_t{1} << (index & 63U); }
   void grow_narrow() noexcept;
   void make_direct(Lane& lane);
@@ -168,6 +167,7 @@ class Bank {
   void renew(const Example& example, bool learning);
   void refresh(const Example& example, bool learning);
   void resolve(const Recipe& recipe, const Example& example, bool learning);
+  void resolve_direct(const Recipe& recipe, const Example& example);
   void write_recipes(const Example& example);
   void write_recipe(const Product& product, const Example& example, bool several, std::size_t& wide,
                     std::size_t& narrow);
@@ -214,6 +214,7 @@ class Bank {
   Pod<float> values_;
   Pod<std::uint32_t> narrow_places_;
   Pod<float> narrow_values_;
+  Pod<std::uint32_t> noted_;  // features, for work; one more than there are narrow ones
   struct Piece {
     Segment segment;
     std::int64_t owner;

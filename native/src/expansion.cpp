@@ -148,17 +148,18 @@ std::size_t count(const Range* ranges, std::uint32_t left, std::uint32_t begin) 
   return total;
 }
 
-// Calls visit(index) for the features of a product of ranges, in VW's order.
+// Calls visit(half, first, last) for the features of a product of ranges, in VW's order: the hashes
+// of those from first to last, each joined with half.
 template <class Range, class Visit>
-void each_index(const Range* ranges, std::uint32_t left, const std::uint32_t* hashes, std::uint32_t half,
-                std::uint32_t begin, Visit& visit) {
+void each_stretch(const Range* ranges, std::uint32_t left, const std::uint32_t* hashes, std::uint32_t half,
+                  std::uint32_t begin, Visit& visit) {
+  if (left == 1) {
+    visit(half, hashes + begin, hashes + ranges->end);
+    return;
+  }
   for (std::uint32_t i = begin; i < ranges->end; ++i) {
-    if (left == 1) {
-      visit(half ^ hashes[i]);
-    } else {
-      const std::uint32_t inner = ranges[1].begin == ranges->begin ? i : ranges[1].begin;
-      each_index(ranges + 1, left - 1, hashes, kFnvPrime * (half ^ hashes[i]), inner, visit);
-    }
+    const std::uint32_t inner = ranges[1].begin == ranges->begin ? i : ranges[1].begin;
+    each_stretch(ranges + 1, left - 1, hashes, kFnvPrime * (half ^ hashes[i]), inner, visit);
   }
 }
 
@@ -166,27 +167,54 @@ void each_index(const Range* ranges, std::uint32_t left, const std::uint32_t* ha
 
 // The places of the features of one recipe.
 void Bank::resolve(const Recipe& recipe, const Example& example, bool learning) {
+  if (recipe.owner >= 0 && lanes_[static_cast<std::size_t>(recipe.owner)].narrow.direct) {
+    resolve_direct(recipe, example);
+    return;
+  }
   const Range* ranges = recipe_ranges_.data() + recipe.first;
   std::uint32_t* out = (recipe.owner < 0 ? places_ : narrow_places_).data() + recipe.at;
+  const auto fill = [&](auto place) {
+    auto visit = [&](std::uint32_t half, const std::uint32_t* first, const std::uint32_t* last) {
+      std::uint32_t* to = out;
+      for (; first < last; ++first) *to++ = place((half ^ *first) & mask_);
+      out = to;
+    };
+    each_stretch(ranges, recipe.length, example.hashes.data(), 0, ranges->begin, visit);
+  };
+  const auto lane = static_cast<std::uint32_t>(recipe.owner);
   if (recipe.owner < 0) {
-    auto visit = [&](std::uint32_t hash) { *out++ = wide_place(hash & mask_, learning); };
-    each_index(ranges, recipe.length, example.hashes.data(), 0, ranges->begin, visit);
+    fill([&](std::uint32_t index) { return wide_place(index, learning); });
   } else {
-    const auto lane = static_cast<std::uint32_t>(recipe.owner);
-    const Narrow& narrow = lanes_[lane].narrow;
-    if (narrow.direct) {
-      const float* cells = narrow.cells.data();
-      auto direct = [&](std::uint32_t hash) {
-        const std::uint32_t index = hash & mask_;
-        __builtin_prefetch(cells + std::size_t{index} * 4, 1);
-        *out++ = is_wide(index) ? wide_.find(index) | kInWide : index;
-      };
-      each_index(ranges, recipe.length, example.hashes.data(), 0, ranges->begin, direct);
-      return;
-    }
-    auto visit = [&](std::uint32_t hash) { *out++ = narrow_place(hash & mask_, lane, learning); };
-    each_index(ranges, recipe.length, example.hashes.data(), 0, ranges->begin, visit);
+    fill([&](std::uint32_t index) { return narrow_place(index, lane, learning); });
   }
+}
+
+// Where there is a cell for every index. Which have a wide place cannot be foretold: they are noted
+// without a branch, and looked up behind.
+void Bank::resolve_direct(const Recipe& recipe, const Example& example) {
+  const Range* ranges = recipe_ranges_.data() + recipe.first;
+  const float* const cells = lanes_[static_cast<std::size_t>(recipe.owner)].narrow.cells.data();
+  std::uint32_t* const places = narrow_places_.data();
+  std::uint32_t* const noted = noted_.data();
+  std::uint32_t at = recipe.at;
+  std::size_t count = 0;
+  auto visit = [&](std::uint32_t half, const std::uint32_t* first, const std::uint32_t* last) {
+    const std::uint64_t* const bits = wide_bits_.data();
+    const std::uint32_t mask = mask_;
+    std::uint32_t feature = at;
+    std::size_t wide = count;
+    for (; first < last; ++first, ++feature) {
+      const std::uint32_t index = (half ^ *first) & mask;
+      __builtin_prefetch(cells + std::size_t{index} * 4, 1);
+      noted[wide] = feature;
+      wide += (bits[index >> 6] >> (index & 63U)) & 1U;
+      places[feature] = index;
+    }
+    at = feature;
+    count = wide;
+  };
+  each_stretch(ranges, recipe.length, example.hashes.data(), 0, ranges->begin, visit);
+  for (std::size_t i = 0; i < count; ++i) places[noted[i]] = wide_.find(places[noted[i]]) | kInWide;
 }
 
 namespace {
@@ -330,6 +358,7 @@ void Bank::write_recipes(const Example& example) {
   values_.resize(wide);
   narrow_places_.resize(narrow);
   narrow_values_.resize(narrow);
+  noted_.resize(narrow + 1);
 }
 
 void Bank::write_recipe(const Product& product, const Example& example, bool several, std::size_t& wide,

@@ -313,15 +313,8 @@ CHACHA_INLINE void each_part(const Lesson& lesson, std::size_t at, Wide wide, Na
 template <class Visit>
 CHACHA_INLINE void each_narrow(const Lesson& lesson, const Part& part, Visit visit) {
   const auto lane = static_cast<std::size_t>(part.owner);
-  const std::size_t width = lesson.passes.width;
-  for (std::uint32_t f = part.begin; f < part.end; ++f) {
-    const std::uint32_t place = lesson.narrow.places[f];
-    const std::size_t number = place & ~kInWide;
-    const bool wide = (place & kInWide) != 0;
-    const Weight weight = wide ? Weight{lesson.passes.table + number * 4 * width + lane, width}
-                               : Weight{lesson.narrow.cells[lane] + number * 4, 1};
-    visit(weight, lesson.narrow.values[f]);
-  }
+  const NarrowWeights weights(lesson.narrow.cells[lane], lesson.passes.table, lesson.passes.width, lane);
+  for (std::uint32_t f = part.begin; f < part.end; ++f) visit(weights[lesson.narrow.places[f]], lesson.narrow.values[f]);
 }
 
 // One vector of lanes learns an example: the scalar rules of learn.cpp, lane by lane.

@@ -24,13 +24,8 @@ template <class Visit>
 void Bank::each_narrow(const Part& part, Visit visit) const {
   const auto lane = static_cast<std::size_t>(part.owner);
   auto* cells = const_cast<float*>(lanes_[lane].narrow.cells.data());
-  for (std::uint32_t f = part.begin; f < part.end; ++f) {
-    const std::uint32_t place = narrow_places_[f];
-    const std::size_t number = place & ~kInWide;
-    const bool wide = (place & kInWide) != 0;
-    const Weight weight = wide ? Weight{table_.get() + number * 4 * width_ + lane, width_} : Weight{cells + number * 4, 1};
-    visit(weight, narrow_values_[f]);
-  }
+  const NarrowWeights weights(cells, table_.get(), width_, lane);
+  for (std::uint32_t f = part.begin; f < part.end; ++f) visit(weights[narrow_places_[f]], narrow_values_[f]);
 }
 
 void Bank::dot(const Example& example) {

@@ -80,4 +80,20 @@ struct Weight {
   }
 };
 
+// The weights of a lane's narrow features. Whether one is in its cells or in a wide place cannot be
+// foretold: it is looked up, not branched on.
+class NarrowWeights {
+ public:
+  CHACHA_INLINE NarrowWeights(float* cells, float* table, std::size_t width, std::size_t lane)
+      : tables_{cells, table + lane}, strides_{1, width} {}
+  CHACHA_INLINE Weight operator[](std::uint32_t place) const {
+    const std::size_t wide = place / kInWide;
+    return {tables_[wide] + std::size_t{place % kInWide} * 4 * strides_[wide], strides_[wide]};
+  }
+
+ private:
+  float* tables_[2];
+  std::size_t strides_[2];
+};
+
 }  // namespace chacha
