@@ -21,7 +21,6 @@ from timing import Method, nanoseconds
 __all__ = ["ageing", "held", "methods", "waiting"]
 
 NEVER = chacha.SampleComplexity(scale=1e9)
-PIECES = 500  # of the long stream
 
 
 def proposing(products: Sequence[tuple[str, ...] | str], count: int) -> chacha.ConfigOracle:
@@ -131,22 +130,23 @@ def ageing(examples: int, folder: Path) -> dict[str, float]:
     that a machine that changes its speed meanwhile does not count as age.
     """
     rng, path = np.random.default_rng(1), folder / "piece.vw"
-    piece = max(1, examples // PIECES)
-    tenth = PIECES // 10
+    piece = max(1, examples // 100)
     old, young = held(5), held(5)
     costs: list[float] = []
     fresh: list[float] = []
-    for turn in range(PIECES):
+    for turn in range(100):
         path.write_text(fried_text(rng, piece))
-        turns = [(old, costs)] if turn < PIECES - tenth else [(old, costs), (young, fresh)]
-        for model, found in turns[:: 1 if turn % 2 else -1]:  # nobody is always the first
+        turns = [(old, costs)]
+        if turn >= 90:
+            turns = [(old, costs), (young, fresh), (young, fresh), (old, costs)] * 3  # nobody is always first
+        for model, found in turns:
             found.append(nanoseconds(lambda model=model: model.run(path), piece))  # type: ignore[misc]
     all_live(old)
-    pairs = zip(costs[-tenth:], fresh, strict=True)
+    pairs = zip(costs[90:], fresh, strict=True)
     return {
         "examples": old.examples,
-        "first tenth, ns": statistics.median(costs[:tenth]),
-        "last tenth, ns": statistics.median(costs[-tenth:]),
+        "first tenth, ns": statistics.median(costs[:10]),
+        "last tenth, ns": statistics.median(costs[90:]),
         "a new model on the last tenth, ns": statistics.median(fresh),
         "old / new": statistics.median(a / b for a, b in pairs),
     }
