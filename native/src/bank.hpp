@@ -61,8 +61,8 @@ class Bank {
 
   // Finds the places of all features of an example. With `learning` new ones are given a place;
   // without, those that were never learned share one that stays zero. May throw, and changes no
-  // prediction.
-  void expand(const Example& example, bool learning);
+  // prediction. `again`: the example has the features of the last one, with other values.
+  void expand(const Example& example, bool learning, bool again = false);
   // The same for rows of a table of numbers, where every column has one feature: the places of
   // all that its columns and their products can give are looked up once. `parts` has the groups
   // and the hashes of their columns; `table` tells tables apart. False if it is not worth while.

@@ -36,6 +36,7 @@ void Engine::cut_tile(const ColumnBlock& block, std::size_t row, std::size_t end
   const bool same = tile_.block == &block;
   tile_.block = nullptr;
   tile_.filled = tile_.filled && same;
+  tile_.again = false;
   tile_.columns = 0;
   for (const ColumnBlock::Part& part : block.parts) tile_.columns += part.columns.size();
   tile_.numbers.resize(tile_.columns * kTile);
@@ -55,10 +56,28 @@ void Engine::cut_tile(const ColumnBlock& block, std::size_t row, std::size_t end
 // A row like the last one: one feature of every column, so that only what differs is written.
 // False if it is not like that; then it has to be read from the beginning.
 bool Engine::refill_row(const ColumnBlock& block, std::size_t row) {
+  if (!(tile_.grid ? refill_numbers(row) : refill_cells(block, row))) return false;
+  example_.label = block.labels[row];
+  if (block.weights != nullptr) example_.weight = block.weights[row];
+  return std::isfinite(example_.label) && example_.weight >= 0.0F && std::isfinite(example_.weight);
+}
+
+bool Engine::refill_numbers(std::size_t row) {
+  const float* number = tile_.numbers.data() + (row - tile_.row);
+  float* value = example_.values.data();
+  bool good = true;
+  for (std::size_t i = 0; i < tile_.columns; ++i, number += kTile) {
+    value[i] = *number;
+    good &= (*number != 0.0F) & (std::fabs(*number) <= std::numeric_limits<float>::max());
+  }
+  return good;
+}
+
+bool Engine::refill_cells(const ColumnBlock& block, std::size_t row) {
   const float* number = tile_.numbers.data() + (row - tile_.row);
   std::uint32_t* hash = example_.hashes.data();
   float* value = example_.values.data();
-  bool good = std::isfinite(block.labels[row]);
+  bool good = true;
   for (const ColumnBlock::Part& part : block.parts) {
     for (const Column& column : part.columns) {
       if (column.has_numbers()) {
@@ -77,15 +96,13 @@ bool Engine::refill_row(const ColumnBlock& block, std::size_t row) {
       ++value;
     }
   }
-  example_.label = block.labels[row];
-  if (block.weights != nullptr) example_.weight = block.weights[row];
-  return good && example_.weight >= 0.0F && std::isfinite(example_.weight);
+  return good;
 }
 
 // What is the same for all rows of a block.
 void Engine::look_at(const ColumnBlock& block) {
   tile_.block = nullptr;  // another block may lie where one lay before
-  tile_.filled = false;
+  tile_.filled = tile_.again = false;
   tile_.grid = true;
   std::vector<Bank::TablePart> parts;
   std::array<bool, 256> letters{};
@@ -146,8 +163,11 @@ bool Engine::read_numbers(std::size_t row) {
 
 // False if a number is not finite.
 bool Engine::read_row(const ColumnBlock& block, std::size_t row) {
-  if (tile_.filled && refill_row(block, row)) return true;
-  tile_.filled = false;
+  if (tile_.filled && refill_row(block, row)) {
+    tile_.again = tile_.grid;
+    return true;
+  }
+  tile_.filled = tile_.again = false;
   tile_.empty.clear();
   bool finite = std::isfinite(block.labels[row]);
   finite &= tile_.grid ? read_numbers(row) : read_cells(block, row);
@@ -189,22 +209,27 @@ bool Engine::read_cells(const ColumnBlock& block, std::size_t row) {
 Progress Engine::advance_columns(const ColumnBlock& block, std::size_t row, std::size_t end, std::size_t limit) {
   struct Leave {  // what comes next is no row of this block
     Tile& tile;
-    ~Leave() { tile.block = nullptr; }
+    ~Leave() {
+      tile.block = nullptr;
+      tile.again = false;
+    }
   } const leave{tile_};
   std::size_t examples = 0;
   look_at(block);
   std::size_t work = 0;
   try {
-  for (; examples < limit && row < end; ++row) {
-    if (work > kWork) return {Status::kEnough, row, examples};
-    if (tile_.block != &block || row < tile_.row || row >= tile_.row + tile_.rows) cut_tile(block, row, std::min(end, row + (limit - examples)));
-    if (!read_row(block, row) || !take_label()) return {Status::kBad, row, examples};
-    const Status status = recorded_step();
-    if (status == Status::kBegin || status == Status::kOverdue) return {status, row, examples};
-    ++examples;
-    if (status == Status::kDecide) return {status, row + 1, examples};
-    work += banks_.front()->features() + example_.hashes.size() + 16;
-  }
+    for (; examples < limit && row < end; ++row) {
+      if (work > kWork) return {Status::kEnough, row, examples};
+      if (tile_.block != &block || row < tile_.row || row >= tile_.row + tile_.rows) {
+        cut_tile(block, row, std::min(end, row + (limit - examples)));
+      }
+      if (!read_row(block, row) || !take_label()) return {Status::kBad, row, examples};
+      const Status status = recorded_step();
+      if (status == Status::kBegin || status == Status::kOverdue) return {status, row, examples};
+      ++examples;
+      if (status == Status::kDecide) return {status, row + 1, examples};
+      work += banks_.front()->features() + example_.hashes.size() + 16;
+    }
   } catch (...) {
     return stopped(row, examples);
   }

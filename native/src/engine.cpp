@@ -177,14 +177,14 @@ void Engine::expand() {
     if (row && bank->lay_out(tile_.parts, tile_.number)) {
       bank->expand_row(example_, tile_.column_of.data());
     } else {
-      bank->expand(example_, true);
+      bank->expand(example_, true, tile_.again);
     }
   }
 }
 
 Status Engine::step(const Forecast* forecast) {
   if (due_) return Status::kOverdue;
-  const bool new_group = observed_.prepare(example_, empty_, groups_);
+  const bool new_group = !tile_.again && observed_.prepare(example_, empty_, groups_);
   if (waiting_ == Wait::kNextExample || (waiting_ == Wait::kNewGroup && new_group)) {
     observe();
     return Status::kBegin;
@@ -275,19 +275,20 @@ Progress Engine::advance_text(std::string_view text, std::size_t at, bool last, 
   std::size_t examples = 0;
   std::size_t work = 0;
   try {
-  while (examples < limit && at < text.size()) {
-    if (work > kWork) return {Status::kEnough, at, examples};
-    const void* found = std::memchr(text.data() + at, '\n', text.size() - at);
-    if (found == nullptr && !last) break;
-    const std::size_t end = found == nullptr ? text.size() : static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
-    if (!parse_into(text.substr(at, end - at)) || !take_label()) return {Status::kBad, at, examples};
-    const Status status = recorded_step();
-    if (status == Status::kBegin || status == Status::kOverdue) return {status, at, examples};
-    ++examples;
-    at = found == nullptr ? end : end + 1;
-    if (status == Status::kDecide) return {status, at, examples};
-    work += banks_.front()->features() + example_.hashes.size() + 16;
-  }
+    while (examples < limit && at < text.size()) {
+      if (work > kWork) return {Status::kEnough, at, examples};
+      const void* found = std::memchr(text.data() + at, '\n', text.size() - at);
+      if (found == nullptr && !last) break;
+      const char* stop = found == nullptr ? text.data() + text.size() : static_cast<const char*>(found);
+      const auto end = static_cast<std::size_t>(stop - text.data());
+      if (!parse_into(text.substr(at, end - at)) || !take_label()) return {Status::kBad, at, examples};
+      const Status status = recorded_step();
+      if (status == Status::kBegin || status == Status::kOverdue) return {status, at, examples};
+      ++examples;
+      at = found == nullptr ? end : end + 1;
+      if (status == Status::kDecide) return {status, at, examples};
+      work += banks_.front()->features() + example_.hashes.size() + 16;
+    }
   } catch (...) {
     return stopped(at, examples);
   }

@@ -177,6 +177,8 @@ class Engine {
   bool read_cells(const ColumnBlock& block, std::size_t row);
   void expand();
   bool refill_row(const ColumnBlock& block, std::size_t row);
+  bool refill_numbers(std::size_t row);
+  bool refill_cells(const ColumnBlock& block, std::size_t row);
   Bank& bank_of(int bits);
   void learn_all() noexcept;
   void charge(const Forecast* forecast) noexcept;
@@ -219,6 +221,7 @@ class Engine {
     std::vector<std::uint32_t> empty;  // groups without a feature in it
     std::vector<Bank::TablePart> parts;
     bool filled = false;  // `example_` holds a row with one feature of every column
+    bool again = false;   // it has the features of the row before, which was learned; values differ
   };
   Tile tile_;
 

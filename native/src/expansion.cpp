@@ -243,8 +243,12 @@ bool Bank::same_shape(const Example& example) const {
   });
 }
 
-void Bank::expand(const Example& example, bool learning) {
+void Bank::expand(const Example& example, bool learning, bool again) {
   if (crowded_) grow_narrow();
+  if (again && complete_) {
+    cook(example);
+    return;
+  }
   const bool same = same_shape(example);
   if (!same || example.hashes != last_hashes_) {
     try {
@@ -327,6 +331,10 @@ void Bank::cook(const Example& example) {
   for (const Recipe& recipe : recipes_) {
     const Range* ranges = recipe_ranges_.data() + recipe.first;
     float* to = (recipe.owner < 0 ? values_ : narrow_values_).data() + recipe.at;
+    if (ranges[0].end - ranges[0].begin == 1 && ranges[1].end - ranges[1].begin == 1 && recipe.length == 2) {
+      *to = x[ranges[0].begin] * x[ranges[1].begin];
+      continue;
+    }
     for (std::uint32_t i = ranges->begin; i < ranges->end; ++i) {
       const std::uint32_t inner = ranges[1].begin == ranges->begin ? i : ranges[1].begin;
       to = multiply(ranges + 1, recipe.length - 1, x, x[i], inner, to);
