@@ -138,12 +138,8 @@ def ageing(examples: int, folder: Path) -> dict[str, float]:
         path.write_text(fried_text(rng, piece))
         turns = [(old, costs)]
         if turn >= 90:
-            turns = [
-                (old, costs),
-                (young, fresh),
-                (young, fresh),
-                (old, costs),
-            ] * 3  # nobody is always first
+            both = [(old, costs), (young, fresh)]
+            turns = (both + both[::-1]) * 3  # nobody is always first
         for model, found in turns:
             found.append(nanoseconds(lambda model=model: model.run(path), piece))  # type: ignore[misc]
     all_live(old)
