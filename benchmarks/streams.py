@@ -27,6 +27,7 @@ TARGET = "y"
 PRODUCTS = ("ab", "cd", "ef", "gh", "ij", "ac", "bd", "eg", "fh")
 ROWS = {"fried": 40_768, "mv": 40_768, "pol": 15_000}
 SHARES = (0.005, 0.02, 0.05, 0.125, 0.3, 0.5)  # of the features, per group of the stand-in
+NUMBERS_AND_WORDS = chacha.TableSpec(target=TARGET)
 Cells = list[list[str]]
 
 
@@ -36,9 +37,10 @@ class Stream:
 
     name: str
     lines: list[str]
-    table: pa.Table | None  # sparse has none: a bag of words is no column
+    table: pa.Table
     origin: str
     products: Sequence[tuple[str, str]] = tuple((p[0], p[1]) for p in PRODUCTS)
+    spec: chacha.TableSpec = NUMBERS_AND_WORDS
 
     def write(self, path: Path, rows: int | None = None) -> Path:
         """The lines as a file."""
@@ -146,7 +148,10 @@ def fried_text(rng: np.random.Generator, rows: int) -> str:
 
 
 def sparse(rows: int) -> Stream:
-    """Examples of many words. Challengers hold four products of about 1100 features."""
+    """Examples of many words. Challengers hold four products of about 1100 features.
+
+    In the table every group is a column of texts; what a word weighs cannot be told there.
+    """
     source = chacha.open_source(f"synth:sparse,n={rows},seed=1")
     examples = [row for row in source if isinstance(row, chacha.Example)]
     lines = [example.line for example in examples]
@@ -160,4 +165,10 @@ def sparse(rows: int) -> Stream:
     chosen = by_size[:3] + by_size[6:7]  # three of small groups, one of a small and a large one
     linear, crossed = sizes.total() / rows, sum(products[pair] for pair in chosen) / rows
     told = f"synth:sparse: {linear:.0f} features an example, {crossed:.0f} in the four products"
-    return Stream("sparse", lines, None, told, chosen)
+    texts = {
+        group: [" ".join(word.name for word in row.groups.get(group, ())) for row in examples]
+        for group in sorted(sizes)
+    }
+    table = pa.table({**texts, TARGET: [example.label for example in examples]})
+    spec = chacha.TableSpec(target=TARGET, kinds=dict.fromkeys(texts, chacha.Kind.TEXT))
+    return Stream("sparse", lines, table, told, chosen, spec)

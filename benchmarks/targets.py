@@ -104,7 +104,9 @@ def targets(
         Target("last tenth costs first tenth times", 1.1, 1.0, {"fried": age}, False),
         Target("peak memory above importing, b=5", 60, 30, {"fried": memory}, False, " MB"),
     ]
+    words = {"sparse": times["sparse"].ratio(B5, "chacha b=5, Arrow")}
     shown = [
+        Target("Arrow, columns of texts, against text of their words, b=5", None, None, words),
         Target("1000 challengers cost 45 times, b=5", None, None, {"fried": crowd}, False),
         Target("b=5 against VW C++ driver from its cache", None, None, cached),
         Target("b=5 against River", None, None, river),

@@ -1,4 +1,4 @@
-// The engine for Python. The only file that knows of Python.
+// The engine for Python. Only this file and those in bindings/ know of Python.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -17,28 +17,17 @@
 #include <mutex>
 #include <utility>
 
+#include "bindings/arrays.hpp"
+#include "bindings/columns.hpp"
+#include "bindings/dicts.hpp"
 #include "engine.hpp"
 #include "numbers.hpp"
 #include "parser.hpp"
 
-namespace nb = nanobind;
 using namespace nb::literals;
 
 namespace chacha {
 namespace {
-
-using Floats = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Doubles = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Integers = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Longs = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Words = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-template <class T>
-auto to_numpy(std::vector<T>&& data) {
-  auto* kept = new std::vector<T>(std::move(data));
-  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner);
-}
 
 // Bytes that Python holds: bytes, a bytearray, an mmap.
 class Buffer {
@@ -53,170 +42,6 @@ class Buffer {
 
  private:
   Py_buffer view_{};
-};
-
-// The UTF-8 of a str; nothing if it has none (lone surrogates).
-std::optional<std::string_view> utf8_of(nb::handle text) {
-  Py_ssize_t size = 0;
-  const char* data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
-  if (data == nullptr) {
-    PyErr_Clear();
-    return std::nullopt;
-  }
-  return std::string_view(data, static_cast<std::size_t>(size));
-}
-
-// Columns with the arrays that Python holds for them.
-struct PyBlock {
-  ColumnBlock block;
-  std::vector<nb::object> kept;
-  std::vector<std::string> groups;  // of the parts
-};
-
-// Where the entries of a dict of a known form stand: read without text, in VW's order.
-class DictPlan {
- public:
-  // Entries: key of the outer dict, key of the inner dict (or None), group, the feature's name.
-  DictPlan(const std::vector<std::tuple<nb::object, nb::object, std::string, std::string>>& entries,
-           std::size_t size, const std::vector<std::pair<nb::object, std::size_t>>& inner_sizes)
-      : size_(size), inner_sizes_(inner_sizes) {
-    for (const auto& [outer, inner, group, name] : entries) {
-      entries_.push_back({outer, inner, group, name, hash_name(name, group_seed(group)), 0});
-    }
-  }
-
-  // False if the dict has another form, or holds a value that needs a second look.
-  bool read(nb::handle dict, Groups& groups, Example& example) {
-    if (!PyDict_CheckExact(dict.ptr()) || static_cast<std::size_t>(PyDict_GET_SIZE(dict.ptr())) != size_) return false;
-    for (const auto& [key, size] : inner_sizes_) {
-      PyObject* inner = PyDict_GetItem(dict.ptr(), key.ptr());
-      if (inner == nullptr || !PyDict_CheckExact(inner)) return false;
-      if (static_cast<std::size_t>(PyDict_GET_SIZE(inner)) != size) return false;
-    }
-    if (groups_ != &groups) number(groups);
-    if (!in_order(dict.ptr()) && !look_up(dict.ptr())) return false;
-    example.clear();
-    example.reserve(entries_.size());
-    std::uint32_t open = 0xffffffffU;
-    for (std::size_t i = 0; i < entries_.size(); ++i) {
-      const Entry& entry = entries_[i];
-      PyObject* value = values_[i];
-      if (entry.number != open) {
-        if (open != 0xffffffffU) example.close();
-        open = entry.number;
-        example.open(open, groups.letter(open));
-      }
-      if (!add(entry, value, groups, example)) return false;
-    }
-    if (open != 0xffffffffU) example.close();
-    return true;
-  }
-
- private:
-  struct Entry {
-    nb::object outer, inner;
-    std::string group, name;
-    std::uint32_t hash, number;
-  };
-
-  // The values of a flat dict with its keys in the order of the last one: no key is looked up.
-  bool in_order(PyObject* dict) {
-    if (order_.size() != entries_.size() || !inner_sizes_.empty()) return false;
-    PyObject* key = nullptr;
-    PyObject* value = nullptr;
-    Py_ssize_t at = 0;
-    for (const auto& [known, entry] : order_) {
-      if (PyDict_Next(dict, &at, &key, &value) == 0 || !same_text(key, known.ptr())) return false;
-      values_[entry] = value;
-    }
-    return true;
-  }
-
-  // The values in any order; the order is remembered.
-  bool look_up(PyObject* dict) {
-    values_.resize(entries_.size());
-    for (std::size_t i = 0; i < entries_.size(); ++i) {
-      PyObject* value = PyDict_GetItem(dict, entries_[i].outer.ptr());
-      if (value != nullptr && !entries_[i].inner.is_none()) value = PyDict_GetItem(value, entries_[i].inner.ptr());
-      if (value == nullptr) return false;
-      values_[i] = value;
-    }
-    if (inner_sizes_.empty() && orders_ < kMostOrders) remember_order(dict);
-    return true;
-  }
-
-  static bool same_text(PyObject* a, PyObject* b) {
-    if (a == b) return true;
-    if (!PyUnicode_CheckExact(a) || PyUnicode_GET_LENGTH(a) != PyUnicode_GET_LENGTH(b)) return false;
-    if (PyUnicode_KIND(a) != PyUnicode_KIND(b)) return false;
-    const auto bytes = static_cast<std::size_t>(PyUnicode_GET_LENGTH(a)) * static_cast<std::size_t>(PyUnicode_KIND(a));
-    return std::memcmp(PyUnicode_DATA(a), PyUnicode_DATA(b), bytes) == 0;
-  }
-
-  void remember_order(PyObject* dict) {
-    ++orders_;
-    order_.clear();
-    PyObject* key = nullptr;
-    PyObject* value = nullptr;
-    Py_ssize_t at = 0;
-    while (PyDict_Next(dict, &at, &key, &value) != 0) {
-      for (std::size_t i = 0; i < entries_.size(); ++i) {
-        if (values_[i] != value) continue;
-        const int same = PyObject_RichCompareBool(entries_[i].outer.ptr(), key, Py_EQ);
-        if (same < 0) PyErr_Clear();
-        if (same == 1) order_.emplace_back(nb::borrow(key), i);
-      }
-    }
-  }
-
-  void number(Groups& groups) {
-    for (Entry& entry : entries_) entry.number = groups.number(entry.group);
-    groups_ = &groups;
-  }
-
-  bool add(const Entry& entry, PyObject* value, const Groups& groups, Example& example) {
-    double number;
-    if (PyFloat_CheckExact(value)) {
-      number = PyFloat_AS_DOUBLE(value);
-    } else if (PyLong_CheckExact(value) || PyBool_Check(value)) {
-      int overflow = 0;
-      const long long whole = PyLong_AsLongLongAndOverflow(value, &overflow);
-      if (overflow != 0 || whole > (1LL << 53) || whole < -(1LL << 53)) return false;
-      number = static_cast<double>(whole);
-    } else if (PyUnicode_CheckExact(value)) {
-      return add_word(entry, value, groups, example);
-    } else {
-      return value == Py_None;
-    }
-    const auto single = static_cast<float>(number);  // the nearest, as everywhere
-    if (!std::isfinite(single)) return false;
-    if (single != 0.0F) example.add(entry.hash, single);
-    return true;
-  }
-
-  bool add_word(const Entry& entry, PyObject* value, const Groups& groups, Example& example) {
-    const auto text = utf8_of(value);
-    if (!text || text->empty()) return false;
-    word_.assign(entry.name);
-    word_.push_back('=');
-    for (const char c : *text) {
-      const bool plain = is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-';
-      if (!plain) return false;
-    }
-    word_.append(*text);
-    example.add(hash_name(word_, groups[entry.number].seed), 1.0F);
-    return true;
-  }
-
-  std::vector<Entry> entries_;
-  std::vector<std::pair<nb::object, std::size_t>> order_;  // keys as they came, and their entries
-  static constexpr int kMostOrders = 8;  // if they go on changing, it is not worth while
-  int orders_ = 0;
-  std::vector<PyObject*> values_;  // of the dict at hand
-  std::size_t size_;
-  std::vector<std::pair<nb::object, std::size_t>> inner_sizes_;
-  const Groups* groups_ = nullptr;
-  std::string word_;
 };
 
 float option(const std::string& text) { return nearest(text); }
@@ -396,52 +221,6 @@ class PyEngine {
   std::mutex mutex_;
 };
 
-void set_numbers(Column& column, const Floats& numbers) { column.numbers = numbers.data(); }
-void set_numbers(Column& column, const Doubles& numbers) { column.doubles = numbers.data(); }
-void set_numbers(Column& column, const Integers& numbers) { column.integers = numbers.data(); }
-void set_numbers(Column& column, const Longs& numbers) { column.longs = numbers.data(); }
-
-void take_missing(Column& column, const Words& hashes, const Floats& values) {
-  if (hashes.shape(0) != values.shape(0)) throw std::invalid_argument("as many values as hashes");
-  column.missing_hashes.assign(hashes.data(), hashes.data() + hashes.shape(0));
-  column.missing_values.assign(values.data(), values.data() + values.shape(0));
-}
-
-template <class Array>
-void add_numbers(PyBlock& block, std::size_t part, const std::string& name, Array numbers, const Words& missing_hashes,
-                 const Floats& missing_values) {
-  if (numbers.shape(0) != block.block.rows) throw std::invalid_argument("a column of another length");
-  Column column;
-  column.hash = hash_name(name, group_seed(block.groups.at(part)));
-  set_numbers(column, numbers);
-  take_missing(column, missing_hashes, missing_values);
-  block.kept.push_back(nb::cast(numbers));
-  block.block.parts.at(part).columns.push_back(std::move(column));
-}
-
-void add_cells(PyBlock& block, std::size_t part, Integers cell_of, const Words& starts, const Words& hashes,
-               const Floats& values, const Words& missing_hashes, const Floats& missing_values) {
-  if (cell_of.shape(0) != block.block.rows) throw std::invalid_argument("a column of another length");
-  const auto cells = static_cast<std::int64_t>(starts.shape(0)) - 1;
-  for (std::size_t row = 0; row < block.block.rows; ++row) {
-    if (cell_of.data()[row] >= cells) throw std::invalid_argument("a row without a cell");
-  }
-  Column column;
-  column.cell_of = cell_of.data();
-  column.starts.assign(starts.data(), starts.data() + starts.shape(0));
-  column.hashes.assign(hashes.data(), hashes.data() + hashes.shape(0));
-  column.values.assign(values.data(), values.data() + values.shape(0));
-  std::uint32_t before = 0;
-  for (const std::uint32_t start : column.starts) {
-    if (start < before || start > column.hashes.size()) throw std::invalid_argument("cells out of order");
-    before = start;
-  }
-  if (column.values.size() != column.hashes.size()) throw std::invalid_argument("as many values as hashes");
-  take_missing(column, missing_hashes, missing_values);
-  block.kept.push_back(nb::cast(cell_of));
-  block.block.parts.at(part).columns.push_back(std::move(column));
-}
-
 }  // namespace
 }  // namespace chacha
 
@@ -449,34 +228,8 @@ NB_MODULE(_native, module) {
   using namespace chacha;
   module.attr("__version__") = CHACHA_VERSION;
 
-  nb::class_<PyBlock>(module, "ColumnBlock")
-      .def("__init__",
-           [](PyBlock* self, const std::vector<std::string>& groups, Floats labels, std::optional<Floats> weights) {
-             if (weights && weights->shape(0) != labels.shape(0)) {
-               throw std::invalid_argument("as many weights as labels");
-             }
-             new (self) PyBlock();
-             self->groups = groups;
-             self->block.parts.resize(groups.size());
-             self->block.rows = labels.shape(0);
-             self->block.labels = labels.data();
-             self->kept.push_back(nb::cast(labels));
-             if (weights) {
-               self->block.weights = weights->data();
-               self->kept.push_back(nb::cast(*weights));
-             }
-           },
-           "groups"_a, "labels"_a, "weights"_a.none())
-      .def("add_numbers", &add_numbers<Floats>)
-      .def("add_numbers", &add_numbers<Doubles>)
-      .def("add_numbers", &add_numbers<Integers>)
-      .def("add_numbers", &add_numbers<Longs>)
-      .def("add_cells", &add_cells)
-      .def_prop_ro("rows", [](const PyBlock& self) { return self.block.rows; });
-
-  nb::class_<DictPlan>(module, "DictPlan")
-      .def(nb::init<const std::vector<std::tuple<nb::object, nb::object, std::string, std::string>>&, std::size_t,
-                    const std::vector<std::pair<nb::object, std::size_t>>&>());
+  bind_columns(module);
+  bind_dicts(module);
 
   nb::class_<PyEngine>(module, "Engine", nb::is_weak_referenceable())
       .def(nb::init<int, const std::string&>(), "bits"_a, "kernel"_a = "")

@@ -59,6 +59,12 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
+void went(const Progress& progress, Status status, std::size_t at, std::size_t examples) {
+  CHECK(progress.status == status);
+  CHECK_EQ(progress.at, at);
+  CHECK_EQ(progress.examples, examples);
+}
+
 }  // namespace
 
 TEST(chunks_of_any_size_give_the_same) {
@@ -95,9 +101,7 @@ TEST(a_line_without_an_end_waits_for_more) {
   Setting setting;
   const std::string_view text = "1 |a x\n2 |b y";
   const Progress first = setting.engine.advance_text(text, 0, false, 10);
-  CHECK(first.status == Status::kFine);
-  CHECK_EQ(first.at, std::size_t{7});
-  CHECK_EQ(first.examples, std::size_t{1});
+  went(first, Status::kFine, 7, 1);
   CHECK_EQ(setting.engine.advance_text(text, 7, false, 10).examples, std::size_t{0});
   const Progress rest = setting.engine.advance_text(text, 7, true, 10);
   CHECK_EQ(rest.at, text.size());
@@ -112,9 +116,7 @@ TEST(a_bad_row_stops_before_it_is_learned) {
   Setting setting;
   const std::string text = "1 |a x\nno label |a x\n2 |a x\n";
   const Progress first = setting.engine.advance_text(text, 0, true, 10);
-  CHECK(first.status == Status::kBad);
-  CHECK_EQ(first.at, std::size_t{7});
-  CHECK_EQ(first.examples, std::size_t{1});
+  went(first, Status::kBad, 7, 1);
   const std::string before = setting.seen();
   const Progress again = setting.engine.advance_text(text, 7, true, 10);
   CHECK(again.status == Status::kBad);
@@ -131,15 +133,11 @@ TEST(a_new_group_is_waited_for) {
   setting.engine.wait_for(Wait::kNewGroup);
   const std::string text = "1 |a x\n2 |a y |new z\n";
   const Progress first = setting.engine.advance_text(text, 0, true, 10);
-  CHECK(first.status == Status::kBegin);
-  CHECK_EQ(first.at, std::size_t{0});
-  CHECK_EQ(first.examples, std::size_t{0});
+  went(first, Status::kBegin, 0, 0);
   CHECK_EQ(setting.engine.t(), 0);
   CHECK(setting.engine.observed().has(setting.engine.groups().number("a")));
   const Progress second = setting.engine.advance_text(text, 0, true, 10);  // it is known now
-  CHECK(second.status == Status::kBegin);
-  CHECK_EQ(second.at, std::size_t{7});
-  CHECK_EQ(second.examples, std::size_t{1});
+  went(second, Status::kBegin, 7, 1);
   setting.engine.wait_for(Wait::kNextExample);
   CHECK(setting.engine.advance_text(text, 7, true, 10).status == Status::kBegin);
   CHECK(setting.engine.advance_text(text, 7, true, 10).status == Status::kBegin);

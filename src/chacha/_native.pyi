@@ -39,6 +39,10 @@ class ColumnBlock:
     @property
     def rows(self) -> int: ...
 
+def count_words(
+    data: NDArray[np.uint8], offsets: NDArray[np.int32], prefix: str, seed: int
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float32], NDArray[np.uint32]]: ...
+
 class DictPlan:
     def __init__(
         self,

@@ -12,8 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from chacha._native import ColumnBlock as NativeBlock
 from chacha._native import DictPlan
 from chacha.champion import ChampionChallengers
@@ -22,12 +20,11 @@ from chacha.decisions import Decision
 from chacha.driver import Driver, Forecast, PlainDriver
 from chacha.errors import PoolError
 from chacha.evidence import SampleComplexity, Standing
-from chacha.example import Example, Feature
+from chacha.example import Example
 from chacha.interrupts import Uninterrupted
 from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
 from chacha.pool import LivePool
 from chacha.pools.native import NativeObserved, NativePool, native_line
-from chacha.sources.blocks import ColumnBlock, NumberColumn
 from chacha.summary import Served, Step
 
 __all__ = ["Advance", "FusedDriver", "Status", "make_driver"]
@@ -364,30 +361,3 @@ def _rules(loss: Loss, evidence: SampleComplexity) -> dict[str, Any]:
         "count_challengers": evidence.count_challengers,
         "burn_in": evidence.burn_in,
     }
-
-
-def native_block(block: ColumnBlock) -> NativeBlock:
-    """Columns as the engine takes them.
-
-    >>> labels = np.zeros(2, np.float32)
-    >>> columns = {"x": [NumberColumn("x", np.ones(2))]}
-    >>> native_block(ColumnBlock(columns, labels, place=str)).rows
-    2
-    """
-    made = NativeBlock(list(block.groups), block.labels, block.weights)
-    for part, columns in enumerate(block.groups.values()):
-        for column in columns:
-            missing = _arrays(column.missing)
-            if isinstance(column, NumberColumn):
-                made.add_numbers(part, column.name, column.values, *missing)
-                continue
-            sizes = [len(cell) for cell in column.cells]
-            starts = np.cumsum([0, *sizes], dtype=np.uint32)
-            features = [feature for cell in column.cells for feature in cell]
-            made.add_cells(part, column.cell_of, starts, *_arrays(features), *missing)
-    return made
-
-
-def _arrays(features: Sequence[Feature]) -> tuple[Any, Any]:
-    hashes = np.array([feature.hashed for feature in features], np.uint32)
-    return hashes, np.array([feature.value for feature in features], np.float32)

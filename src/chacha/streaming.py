@@ -10,7 +10,8 @@ from typing import TypeVar
 from chacha.driver import Driver
 from chacha.errors import BadExample, ConfigError, PoolError, SourceError
 from chacha.example import Example
-from chacha.fused import Advance, FusedDriver, Status, native_block
+from chacha.fused import Advance, FusedDriver, Status
+from chacha.nativeblocks import native_block
 from chacha.settings import whole
 from chacha.sources import Bad, OnBad, Skipped, Source, check_ends, good_examples
 from chacha.sources.base import good_example

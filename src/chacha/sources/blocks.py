@@ -7,10 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from chacha.example import Example, Feature
 from chacha.sources.base import Bad, Source
+from chacha.sources.cells import pairs
+from chacha.sources.columns import pairs_cell
+from chacha.sources.spec import Kind
 
 __all__ = [
     "Block",
@@ -19,6 +23,7 @@ __all__ = [
     "ColumnBlock",
     "NumberColumn",
     "TextBlock",
+    "WordsColumn",
     "blocks_of",
 ]
 
@@ -67,11 +72,32 @@ class CellColumn:
     missing: Sequence[Feature] = ()
 
 
+@dataclass(frozen=True)
+class WordsColumn:
+    """A text for every row, null where the cell is empty; every word of it is a feature."""
+
+    name: str
+    texts: pa.Array  # of strings
+    seed: int  # of the group's hashes
+    missing: Sequence[Feature] = ()
+
+    def features(self, row: int) -> Sequence[Feature]:
+        """The words of a text.
+
+        >>> column = WordsColumn("t", pa.array(["Été, été"]), 0)
+        >>> [(word.name, word.value) for word in column.features(0)]
+        [('t=été', 2.0)]
+        """
+        text = self.texts[row].as_py()
+        words = [] if text is None else pairs(Kind.TEXT, self.name, text)
+        return pairs_cell(words, self.seed).features
+
+
 @dataclass
 class ColumnBlock:
     """Rows of a table as columns by group."""
 
-    groups: Mapping[str, Sequence[NumberColumn | CellColumn]]
+    groups: Mapping[str, Sequence[NumberColumn | CellColumn | WordsColumn]]
     labels: NDArray[np.float32]
     place: Callable[[int], str]  # of a row
     weights: NDArray[np.float32] | None = None

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from chacha.errors import BadExample
 from chacha.sources.base import Bad
-from chacha.sources.blocks import CellColumn, ColumnBlock, NumberColumn
+from chacha.sources.blocks import CellColumn, ColumnBlock, NumberColumn, WordsColumn
 from chacha.sources.columns import EMPTY, Cell, Made, make_cells, plain
 from chacha.sources.numbers import number_array, quick_numbers
 from chacha.sources.prepared import Prepared
@@ -40,7 +40,7 @@ def column_block(
     >>> block.groups["x"][0].values.tolist(), block.labels.tolist()
     ([0.5, 2.0], [1.0, 2.0])
     """
-    groups: dict[str, list[NumberColumn | CellColumn]] = {}
+    groups: dict[str, list[NumberColumn | CellColumn | WordsColumn]] = {}
     for group, names in schema.layout.items():
         groups[group] = [_column(made, schema, name, kinds[name], missing) for name in names]
     lines, name = made.batch.lines, schema.name
@@ -75,7 +75,7 @@ def _cells(made: Prepared, name: str, make: Callable[[pa.Array], Made]) -> Made:
 
 def _column(
     made: Prepared, schema: Schema, name: str, kind: Kind, missing: Mapping[str, Cell]
-) -> NumberColumn | CellColumn:
+) -> NumberColumn | CellColumn | WordsColumn:
     column = made.columns[name]
     group, feature = schema.slots[name]
     empty = missing[name].features if name in missing else ()
@@ -85,6 +85,8 @@ def _column(
             numbers = number_array(column, made.decimal)
         if numbers is not None:
             return NumberColumn(feature, numbers, empty)
+    if kind is Kind.TEXT and pa.types.is_string(column.type):
+        return WordsColumn(feature, column, schema.seeds[group], empty)
     form, seed = schema.spec.format_of(name), schema.seeds[group]
     cells = _cells(made, name, lambda c: make_cells(c, kind, feature, seed, form, made.decimal))
     if cells.bad:

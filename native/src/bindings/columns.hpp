@@ -1,0 +1,137 @@
+// Columns of tables: part of bindings.cpp.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings/arrays.hpp"
+#include "engine.hpp"
+#include "words.hpp"
+
+namespace chacha {
+namespace {
+
+// Columns with the arrays that Python holds for them.
+struct PyBlock {
+  ColumnBlock block;
+  std::vector<nb::object> kept;
+  std::vector<std::string> groups;  // of the parts
+};
+
+void set_numbers(Column& column, const Floats& numbers) { column.numbers = numbers.data(); }
+void set_numbers(Column& column, const Doubles& numbers) { column.doubles = numbers.data(); }
+void set_numbers(Column& column, const Integers& numbers) { column.integers = numbers.data(); }
+void set_numbers(Column& column, const Longs& numbers) { column.longs = numbers.data(); }
+
+void take_missing(Column& column, const Words& hashes, const Floats& values) {
+  if (hashes.shape(0) != values.shape(0)) throw std::invalid_argument("as many values as hashes");
+  column.missing_hashes.assign(hashes.data(), hashes.data() + hashes.shape(0));
+  column.missing_values.assign(values.data(), values.data() + values.shape(0));
+}
+
+template <class Array>
+void add_numbers(PyBlock& block, std::size_t part, const std::string& name, Array numbers, const Words& missing_hashes,
+                 const Floats& missing_values) {
+  if (numbers.shape(0) != block.block.rows) throw std::invalid_argument("a column of another length");
+  Column column;
+  column.hash = hash_name(name, group_seed(block.groups.at(part)));
+  set_numbers(column, numbers);
+  take_missing(column, missing_hashes, missing_values);
+  block.kept.push_back(nb::cast(numbers));
+  block.block.parts.at(part).columns.push_back(std::move(column));
+}
+
+void add_cells(PyBlock& block, std::size_t part, Integers cell_of, const Words& starts, const Words& hashes,
+               const Floats& values, const Words& missing_hashes, const Floats& missing_values) {
+  if (cell_of.shape(0) != block.block.rows) throw std::invalid_argument("a column of another length");
+  const auto cells = static_cast<std::int64_t>(starts.shape(0)) - 1;
+  for (std::size_t row = 0; row < block.block.rows; ++row) {
+    if (cell_of.data()[row] >= cells) throw std::invalid_argument("a row without a cell");
+  }
+  Column column;
+  column.cell_of = cell_of.data();
+  column.starts.assign(starts.data(), starts.data() + starts.shape(0));
+  column.hashes.assign(hashes.data(), hashes.data() + hashes.shape(0));
+  column.values.assign(values.data(), values.data() + values.shape(0));
+  std::uint32_t before = 0;
+  for (const std::uint32_t start : column.starts) {
+    if (start < before || start > column.hashes.size()) throw std::invalid_argument("cells out of order");
+    before = start;
+  }
+  if (column.values.size() != column.hashes.size()) throw std::invalid_argument("as many values as hashes");
+  take_missing(column, missing_hashes, missing_values);
+  block.kept.push_back(nb::cast(cell_of));
+  block.block.parts.at(part).columns.push_back(std::move(column));
+}
+
+// The words of texts as cells: where each begins, hashes, values; and the texts that are not ASCII,
+// which have no features. A text is the bytes between two offsets.
+auto count_words(const Bytes& data, const Integers& offsets, const std::string& prefix, std::uint32_t seed) {
+  if (offsets.shape(0) == 0) throw std::invalid_argument("no offsets");
+  const std::size_t texts = offsets.shape(0) - 1;
+  for (std::size_t i = 0; i <= texts; ++i) {
+    const std::int32_t before = i > 0 ? offsets.data()[i - 1] : 0;
+    if (offsets.data()[i] < before || static_cast<std::size_t>(offsets.data()[i]) > data.shape(0)) {
+      throw std::invalid_argument("texts out of order");
+    }
+  }
+  std::vector<std::uint32_t> starts, hashes, others;
+  std::vector<float> values;
+  {
+    const nb::gil_scoped_release others_run;
+    WordCounter counter(prefix, seed);
+    starts.reserve(texts + 1);
+    starts.push_back(0);
+    for (std::size_t i = 0; i < texts; ++i) {
+      const auto begin = static_cast<std::size_t>(offsets.data()[i]);
+      const auto end = static_cast<std::size_t>(offsets.data()[i + 1]);
+      const std::string_view text(reinterpret_cast<const char*>(data.data()) + begin, end - begin);
+      if (!counter.count(text, hashes, values)) others.push_back(static_cast<std::uint32_t>(i));
+      if (hashes.size() > 0xffffffffU) throw std::length_error("too many words");
+      starts.push_back(static_cast<std::uint32_t>(hashes.size()));
+    }
+  }
+  return nb::make_tuple(to_numpy(std::move(starts)), to_numpy(std::move(hashes)), to_numpy(std::move(values)),
+                        to_numpy(std::move(others)));
+}
+
+void bind_columns(nb::module_& module) {
+  using namespace nb::literals;
+  nb::class_<PyBlock>(module, "ColumnBlock")
+      .def("__init__",
+           [](PyBlock* self, const std::vector<std::string>& groups, Floats labels, std::optional<Floats> weights) {
+             if (weights && weights->shape(0) != labels.shape(0)) {
+               throw std::invalid_argument("as many weights as labels");
+             }
+             new (self) PyBlock();
+             self->groups = groups;
+             self->block.parts.resize(groups.size());
+             self->block.rows = labels.shape(0);
+             self->block.labels = labels.data();
+             self->kept.push_back(nb::cast(labels));
+             if (weights) {
+               self->block.weights = weights->data();
+               self->kept.push_back(nb::cast(*weights));
+             }
+           },
+           "groups"_a, "labels"_a, "weights"_a.none())
+      .def("add_numbers", &add_numbers<Floats>)
+      .def("add_numbers", &add_numbers<Doubles>)
+      .def("add_numbers", &add_numbers<Integers>)
+      .def("add_numbers", &add_numbers<Longs>)
+      .def("add_cells", &add_cells)
+      .def_prop_ro("rows", [](const PyBlock& self) { return self.block.rows; });
+
+  module.def("count_words", &count_words);
+}
+
+}  // namespace
+}  // namespace chacha

@@ -1,0 +1,177 @@
+// Dicts read without text: part of bindings.cpp.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "bindings/arrays.hpp"
+#include "example.hpp"
+#include "hashing.hpp"
+
+namespace chacha {
+namespace {
+
+// Where the entries of a dict of a known form stand: read without text, in VW's order.
+class DictPlan {
+ public:
+  // Entries: key of the outer dict, key of the inner dict (or None), group, the feature's name.
+  DictPlan(const std::vector<std::tuple<nb::object, nb::object, std::string, std::string>>& entries,
+           std::size_t size, const std::vector<std::pair<nb::object, std::size_t>>& inner_sizes)
+      : size_(size), inner_sizes_(inner_sizes) {
+    for (const auto& [outer, inner, group, name] : entries) {
+      entries_.push_back({outer, inner, group, name, hash_name(name, group_seed(group)), 0});
+    }
+  }
+
+  // False if the dict has another form, or holds a value that needs a second look.
+  bool read(nb::handle dict, Groups& groups, Example& example) {
+    if (!PyDict_CheckExact(dict.ptr()) || static_cast<std::size_t>(PyDict_GET_SIZE(dict.ptr())) != size_) return false;
+    for (const auto& [key, size] : inner_sizes_) {
+      PyObject* inner = PyDict_GetItem(dict.ptr(), key.ptr());
+      if (inner == nullptr || !PyDict_CheckExact(inner)) return false;
+      if (static_cast<std::size_t>(PyDict_GET_SIZE(inner)) != size) return false;
+    }
+    if (groups_ != &groups) number(groups);
+    if (!in_order(dict.ptr()) && !look_up(dict.ptr())) return false;
+    example.clear();
+    example.reserve(entries_.size());
+    std::uint32_t open = 0xffffffffU;
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      const Entry& entry = entries_[i];
+      PyObject* value = values_[i];
+      if (entry.number != open) {
+        if (open != 0xffffffffU) example.close();
+        open = entry.number;
+        example.open(open, groups.letter(open));
+      }
+      if (!add(entry, value, groups, example)) return false;
+    }
+    if (open != 0xffffffffU) example.close();
+    return true;
+  }
+
+ private:
+  struct Entry {
+    nb::object outer, inner;
+    std::string group, name;
+    std::uint32_t hash, number;
+  };
+
+  // The values of a flat dict with its keys in the order of the last one: no key is looked up.
+  bool in_order(PyObject* dict) {
+    if (order_.size() != entries_.size() || !inner_sizes_.empty()) return false;
+    PyObject* key = nullptr;
+    PyObject* value = nullptr;
+    Py_ssize_t at = 0;
+    for (const auto& [known, entry] : order_) {
+      if (PyDict_Next(dict, &at, &key, &value) == 0 || !same_text(key, known.ptr())) return false;
+      values_[entry] = value;
+    }
+    return true;
+  }
+
+  // The values in any order; the order is remembered.
+  bool look_up(PyObject* dict) {
+    values_.resize(entries_.size());
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      PyObject* value = PyDict_GetItem(dict, entries_[i].outer.ptr());
+      if (value != nullptr && !entries_[i].inner.is_none()) value = PyDict_GetItem(value, entries_[i].inner.ptr());
+      if (value == nullptr) return false;
+      values_[i] = value;
+    }
+    if (inner_sizes_.empty() && orders_ < kMostOrders) remember_order(dict);
+    return true;
+  }
+
+  static bool same_text(PyObject* a, PyObject* b) {
+    if (a == b) return true;
+    if (!PyUnicode_CheckExact(a) || PyUnicode_GET_LENGTH(a) != PyUnicode_GET_LENGTH(b)) return false;
+    if (PyUnicode_KIND(a) != PyUnicode_KIND(b)) return false;
+    const auto bytes = static_cast<std::size_t>(PyUnicode_GET_LENGTH(a)) * static_cast<std::size_t>(PyUnicode_KIND(a));
+    return std::memcmp(PyUnicode_DATA(a), PyUnicode_DATA(b), bytes) == 0;
+  }
+
+  void remember_order(PyObject* dict) {
+    ++orders_;
+    order_.clear();
+    PyObject* key = nullptr;
+    PyObject* value = nullptr;
+    Py_ssize_t at = 0;
+    while (PyDict_Next(dict, &at, &key, &value) != 0) {
+      for (std::size_t i = 0; i < entries_.size(); ++i) {
+        if (values_[i] != value) continue;
+        const int same = PyObject_RichCompareBool(entries_[i].outer.ptr(), key, Py_EQ);
+        if (same < 0) PyErr_Clear();
+        if (same == 1) order_.emplace_back(nb::borrow(key), i);
+      }
+    }
+  }
+
+  void number(Groups& groups) {
+    for (Entry& entry : entries_) entry.number = groups.number(entry.group);
+    groups_ = &groups;
+  }
+
+  bool add(const Entry& entry, PyObject* value, const Groups& groups, Example& example) {
+    double number;
+    if (PyFloat_CheckExact(value)) {
+      number = PyFloat_AS_DOUBLE(value);
+    } else if (PyLong_CheckExact(value) || PyBool_Check(value)) {
+      int overflow = 0;
+      const long long whole = PyLong_AsLongLongAndOverflow(value, &overflow);
+      if (overflow != 0 || whole > (1LL << 53) || whole < -(1LL << 53)) return false;
+      number = static_cast<double>(whole);
+    } else if (PyUnicode_CheckExact(value)) {
+      return add_word(entry, value, groups, example);
+    } else {
+      return value == Py_None;
+    }
+    const auto single = static_cast<float>(number);  // the nearest, as everywhere
+    if (!std::isfinite(single)) return false;
+    if (single != 0.0F) example.add(entry.hash, single);
+    return true;
+  }
+
+  bool add_word(const Entry& entry, PyObject* value, const Groups& groups, Example& example) {
+    const auto text = utf8_of(value);
+    if (!text || text->empty()) return false;
+    word_.assign(entry.name);
+    word_.push_back('=');
+    for (const char c : *text) {
+      const bool plain = is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-';
+      if (!plain) return false;
+    }
+    word_.append(*text);
+    example.add(hash_name(word_, groups[entry.number].seed), 1.0F);
+    return true;
+  }
+
+  std::vector<Entry> entries_;
+  std::vector<std::pair<nb::object, std::size_t>> order_;  // keys as they came, and their entries
+  static constexpr int kMostOrders = 8;  // if they go on changing, it is not worth while
+  int orders_ = 0;
+  std::vector<PyObject*> values_;  // of the dict at hand
+  std::size_t size_;
+  std::vector<std::pair<nb::object, std::size_t>> inner_sizes_;
+  const Groups* groups_ = nullptr;
+  std::string word_;
+};
+
+void bind_dicts(nb::module_& module) {
+  nb::class_<DictPlan>(module, "DictPlan")
+      .def(nb::init<const std::vector<std::tuple<nb::object, nb::object, std::string, std::string>>&, std::size_t,
+                    const std::vector<std::pair<nb::object, std::size_t>>&>());
+}
+
+}  // namespace
+}  // namespace chacha

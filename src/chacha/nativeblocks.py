@@ -1,0 +1,67 @@
+"""Columns of a table as the native engine takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from chacha._native import ColumnBlock as NativeBlock
+from chacha._native import count_words
+from chacha.example import Feature
+from chacha.sources.blocks import CellColumn, ColumnBlock, NumberColumn, WordsColumn
+
+__all__ = ["native_block", "native_words"]
+
+
+def native_block(block: ColumnBlock) -> NativeBlock:
+    """Columns as the engine takes them.
+
+    >>> labels = np.zeros(2, np.float32)
+    >>> columns = {"x": [NumberColumn("x", np.ones(2))]}
+    >>> native_block(ColumnBlock(columns, labels, place=str)).rows
+    2
+    """
+    made = NativeBlock(list(block.groups), block.labels, block.weights)
+    for part, columns in enumerate(block.groups.values()):
+        for column in columns:
+            missing = _arrays(column.missing)
+            if isinstance(column, NumberColumn):
+                made.add_numbers(part, column.name, column.values, *missing)
+            elif isinstance(column, CellColumn):
+                made.add_cells(part, column.cell_of, *_cells(column.cells), *missing)
+            else:
+                made.add_cells(part, *native_words(column), *missing)
+    return made
+
+
+def _arrays(features: Sequence[Feature]) -> tuple[Any, Any]:
+    hashes = np.array([feature.hashed for feature in features], np.uint32)
+    return hashes, np.array([feature.value for feature in features], np.float32)
+
+
+def _cells(cells: Sequence[Sequence[Feature]]) -> tuple[Any, Any, Any]:
+    """Where each cell begins, and the hashes and values of all."""
+    starts = np.cumsum([0, *(len(cell) for cell in cells)], dtype=np.uint32)
+    return starts, *_arrays([feature for cell in cells for feature in cell])
+
+
+def native_words(column: WordsColumn) -> tuple[Any, Any, Any, Any]:
+    """The cells of texts, one for each row; -1 where there is no text."""
+    texts, rows = column.texts, len(column.texts)
+    _, offsets, data = texts.buffers()
+    ends = np.frombuffer(offsets or bytes(4), np.int32)[texts.offset : texts.offset + rows + 1]
+    letters = np.frombuffer(data or b"", np.uint8)
+    starts, hashes, values, others = count_words(letters, ends, f"{column.name}=", column.seed)
+    if len(others):  # texts that are not ASCII: their words are Python's to tell
+        made = [column.features(row) for row in others.tolist()]
+        more, more_hashes, more_values = _cells(made)
+        sizes = np.diff(more)
+        at = np.repeat(starts[others].astype(np.int64), sizes)
+        hashes, values = np.insert(hashes, at, more_hashes), np.insert(values, at, more_values)
+        longer = np.zeros_like(starts)
+        longer[others + 1] = sizes
+        starts += np.cumsum(longer, dtype=np.uint32)
+    present = texts.is_valid().to_numpy(zero_copy_only=False)
+    return np.where(present, np.arange(rows), -1).astype(np.int32), starts, hashes, values
