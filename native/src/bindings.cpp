@@ -294,11 +294,6 @@ NB_MODULE(_native, module) {
       .def("set_observed_bits", [](PyEngine& self, int bits) {
         self.alone([&](Engine& engine) { engine.set_observed_bits(bits); });
       })
-      .def("set_standing",
-           [](PyEngine& self, std::uint32_t model, const Stand& s) {
-             const auto held = self.lock();
-             self.engine().set_standing(model, {std::get<0>(s), std::get<1>(s), std::get<2>(s)});
-           })
       .def("standing", [](PyEngine& self, std::uint32_t model) {
         return self.alone([&](Engine& engine) { return stand(engine.standing(model)); });
       })

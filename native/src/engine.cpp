@@ -152,12 +152,6 @@ Standing Engine::standing(std::uint32_t model) const {
   return i < race_.size() ? race_.standing(i) : live(model).standing;
 }
 
-void Engine::set_standing(std::uint32_t model, const Standing& standing) {
-  const std::size_t i = race_.find(model);
-  live(model).standing = standing;
-  if (i < race_.size()) race_.set_standing(i, standing);
-}
-
 void Engine::count_features() noexcept {
   for (std::size_t i = 0; i < race_.size(); ++i) {
     if (race_.model(i) == Race::kNobody) continue;

@@ -143,7 +143,6 @@ class Engine {
   Groups& groups() { return groups_; }
   const Observed& observed() const { return observed_; }
   Standing standing(std::uint32_t model) const;
-  void set_standing(std::uint32_t model, const Standing& standing);
   const Standing& served() const { return served_; }
   const Standing& alone() const { return alone_; }
   double first_metric() const { return metrics_[0]; }

@@ -79,7 +79,6 @@ struct Lesson {
   const Part* parts;
   std::size_t part_count;
   float label, weight, initial;
-  float* sums;         // as many as lanes, for work
   float* predictions;  // what comes out
 };
 

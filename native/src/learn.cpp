@@ -114,7 +114,6 @@ void Bank::learn(const Example& example, float* predictions) noexcept {
                   example.label,
                   example.weight,
                   example.initial,
-                  sums_.data(),
                   predictions});
 }
 
