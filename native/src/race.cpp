@@ -105,6 +105,7 @@ bool Race::decide(const Kernel& kernel, const SampleComplexity& evidence, double
   best = 0;
   bool event = restless_;
   const auto burn_in = static_cast<double>(evidence.burn_in);
+  event |= n_[0] >= static_cast<double>(contenders_[0].lease);
   for (std::size_t i = 1; i < size(); ++i) {
     event |= n_[i] >= static_cast<double>(contenders_[i].lease);
     if (n_[i] < burn_in) continue;
@@ -155,8 +156,8 @@ double Race::quiet_time(const SampleComplexity& evidence, double loss_range) noe
     } else if (i != best_ && (i == 0 || n_[i] >= burn_in)) {
       slack = std::min(slack, (upper - lowest) / (own + best_pace));
     }
-    if (i == 0) continue;
     end = std::min(end, static_cast<double>(contenders_[i].lease) - n_[i] - 1.0);
+    if (i == 0) continue;
     if (n_[i] < burn_in) {
       end = std::min(end, burn_in - n_[i] - 1.0);
       continue;

@@ -19,8 +19,9 @@ struct Contender {
 
 class Race {
  public:
-  // The champion comes first, then B. `challengers` is |S|. `restless`: something is to be
-  // decided after the next example, whatever happens. May throw, and has changed nothing then.
+  // The champion comes first, then B; the first serves at any age. Without a champion nobody is
+  // a `challenger`. `challengers` is |S|. `restless`: something is to be decided after the next
+  // example, whatever happens. May throw, and has changed nothing then.
   void line_up(std::vector<Contender> contenders, std::int64_t challengers, bool restless);
 
   static constexpr std::uint32_t kNobody = 0xffffffffU;

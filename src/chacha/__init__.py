@@ -8,6 +8,12 @@ from __future__ import annotations
 
 from chacha import checks
 from chacha.champion import ChampionChallengers
+from chacha.comparators import (
+    AggressiveScheduling,
+    Exhaustive,
+    RandomChallengers,
+    WithoutChampion,
+)
 from chacha.config import Config
 from chacha.decisions import (
     Decision,
@@ -62,6 +68,7 @@ from chacha.tickets import Ticket
 __version__ = "0.1.0"
 
 __all__ = [
+    "AggressiveScheduling",
     "Bad",
     "BadExample",
     "Bound",
@@ -80,6 +87,7 @@ __all__ = [
     "Eliminated",
     "Evidence",
     "Example",
+    "Exhaustive",
     "Feature",
     "Flow2",
     "Format",
@@ -104,6 +112,7 @@ __all__ = [
     "PoolError",
     "Promoted",
     "Quantile",
+    "RandomChallengers",
     "ReferenceLearner",
     "ReferencePool",
     "Retired",
@@ -125,6 +134,7 @@ __all__ = [
     "TicketError",
     "Uniform",
     "WentLive",
+    "WithoutChampion",
     "better_than",
     "checks",
     "decision_from_json",

@@ -7,8 +7,9 @@ No learner, no file, no clock. Whoever holds this object starts a model for ever
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import inf
 from random import Random
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from chacha.config import Config
 from chacha.decisions import Decision, Eliminated, Promoted, Retired, WentLive
@@ -58,6 +59,8 @@ class ChampionChallengers:
     (1, ['Promoted'])
     """
 
+    scheduling: ClassVar[type[Scheduler]] = Scheduler
+
     def __init__(
         self,
         initial: Config,
@@ -69,15 +72,23 @@ class ChampionChallengers:
         lease_factor: int = 5,
     ) -> None:
         self.champion = self.incumbent = initial  # 1-2
-        self.oracle = oracle
-        self.evidence = evidence
-        self.lease_factor = lease_factor
-        self.scheduler = Scheduler(budget, Random(f"scheduler:{seed}"))
+        self.oracle, self.evidence, self.lease_factor = oracle, evidence, lease_factor
+        self.scheduler = self.scheduling(budget, Random(f"scheduler:{seed}"))
         self.t = 0
         self.S: dict[Config, None] = {}  # a set that remembers its order
         self.B: list[Config] = []
         self.proposed: set[Config] = {initial}
         self.standing: dict[Config, Standing] = {initial: Standing()}
+
+    @property
+    def live(self) -> tuple[Config, ...]:
+        """Those that have a model, the champion first."""
+        return (self.champion, *self.B)
+
+    @property
+    def tested(self) -> tuple[Config, ...]:
+        """The c of line 11: without a model there is no bound, so only live ones."""
+        return tuple(c for c in self.B if c in self.S)
 
     def begin(self, seen: Seen) -> list[Decision]:
         """Line 2, and line 5 for the first example."""
@@ -93,7 +104,7 @@ class ChampionChallengers:
         prediction was made has made none and is not charged.
         """
         self.t += 1  # 3
-        for c in (self.champion, *self.B):  # 8
+        for c in self.live:  # 8
             if c in losses:
                 self.standing[c].add(losses[c], weight)  # 9
         return self.decide(seen)
@@ -106,8 +117,8 @@ class ChampionChallengers:
         decisions: list[Decision] = []
         bounds = self._bounds(seen)
         old = self.champion  # 10
-        for c in tuple(self.B):  # 11: without a model there is no bound, so only live ones
-            if c not in self.S or self.standing[c].n < self.evidence.burn_in:
+        for c in self.tested:  # 11
+            if self.standing[c].n < self.evidence.burn_in:
                 continue
             if better_than(bounds[c], bounds[self.champion]):  # 12
                 decisions.append(self._promote(c, bounds))  # 13
@@ -119,11 +130,11 @@ class ChampionChallengers:
 
     def bound(self, c: Config, seen: Seen) -> Bound:
         """L^PV and ε of a live configuration."""
-        d = seen.complexity(c)
-        return self.evidence.bound(self.standing[c], d, len(self.S), seen.loss_range)
+        standing, d = self.standing[c], seen.complexity(c)
+        return self.evidence.bound(standing, d, len(self.S), seen.loss_range)
 
     def _bounds(self, seen: Seen) -> dict[Config, Bound]:
-        return {c: self.bound(c, seen) for c in (self.champion, *self.B)}
+        return {c: self.bound(c, seen) for c in self.live}
 
     def _expand(self, seen: Seen) -> None:
         """S ← S + ConfigOracle(C), never one proposed before."""
@@ -133,16 +144,17 @@ class ChampionChallengers:
                 self.S[c] = None
 
     def _promote(self, c: Config, bounds: Mapping[Config, Bound]) -> Decision:
+        old, won, lost = self.champion, bounds[c], bounds[self.champion]
+        self._crown(c)
+        return Promoted(self.t, c, old, self.standing[c].n, won.upper, lost.lower, lost.epsilon)
+
+    def _crown(self, c: Config) -> None:
         """C ← c. The dethroned champion takes c's slot and lease, and keeps its model."""
-        old = self.champion
-        self.champion = c
+        old, self.champion = self.champion, c
         self.B[self.B.index(c)] = old
         del self.S[c]
         self.S[old] = None
         self.scheduler.lease[old] = self.scheduler.lease.pop(c)
-        won, lost = bounds[c], bounds[old]
-        n, margin = self.standing[c].n, lost.epsilon
-        return Promoted(self.t, c, old, n, won.upper, lost.lower, margin)
 
     def withdraw(self, c: Config) -> None:
         """Forget a challenger that the learner refused to start."""
@@ -163,7 +175,7 @@ class ChampionChallengers:
             self.S,
             n={c: self.standing[c].n for c in self.B},
             upper={c: bounds[c].upper for c in self.B},
-            n_min=max(1, self.lease_factor * seen.raw_features),
+            n_min=self._n_min(seen),
             t=self.t,
         )
         for decision in decisions:
@@ -171,6 +183,12 @@ class ChampionChallengers:
                 del self.standing[decision.config]
             elif isinstance(decision, WentLive):
                 self.standing[decision.config] = Standing()  # Algorithm 2, line 13
-        served = [c for c in self.B if c in bounds and self.standing[c].n >= self.evidence.burn_in]
-        self.incumbent = min((self.champion, *served), key=lambda c: bounds[c].upper)  # 6
+        first, *others = self.live
+        served = [c for c in others if c in bounds and self.standing[c].n >= self.evidence.burn_in]
+        upper = {c: bounds[c].upper if c in bounds else inf for c in (first, *served)}
+        self.incumbent = min(upper, key=upper.__getitem__)  # 6
         return decisions
+
+    def _n_min(self, seen: Seen) -> int:
+        """The first lease: 5 times the raw features in the paper."""
+        return max(1, self.lease_factor * seen.raw_features)

@@ -119,7 +119,7 @@ class Driver(ABC):
                 lease=core.scheduler.lease.get(c),
                 bound=core.bound(c, seen),
             )
-            for c in (core.champion, *core.B)
+            for c in core.live
         ]
 
     def summary(

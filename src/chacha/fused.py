@@ -25,12 +25,12 @@ from chacha.interrupts import Uninterrupted
 from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
 from chacha.pool import LivePool
 from chacha.pools.native import NativeObserved, NativePool, native_line
+from chacha.scheduler import FOREVER
 from chacha.summary import Served, Step
 
 __all__ = ["Advance", "FusedDriver", "Status", "make_driver"]
 
 LOSSES = (Squared, Logistic, Quantile, Poisson, Hinge)
-NEVER = (1 << 63) - 1  # a lease that does not end
 
 
 class Status(IntEnum):
@@ -323,7 +323,7 @@ class FusedDriver(Driver):
         core = self._core
         core.t = self.engine.t
         core.incumbent = self._config[self.engine.incumbent]
-        for c in (core.champion, *core.B):
+        for c in core.live:
             standing = core.standing[c]
             standing.n, standing.total, standing.weight = self.engine.standing(
                 self.native.models[c]
@@ -332,9 +332,8 @@ class FusedDriver(Driver):
     def _push(self) -> None:
         """What was decided, to the engine."""
         core, models = self._core, self.native.models
-        contenders = [(models[core.champion], False, NEVER)]
-        for c in core.B:
-            contenders.append((models[c], c in core.S, core.scheduler.lease[c]))
+        tested, lease = core.tested, core.scheduler.lease
+        contenders = [(models[c], c in tested, lease.get(c, FOREVER)) for c in core.live]
         restless, self._withdrawn = self._withdrawn, False
         self.engine.set_contenders(contenders, models[core.incumbent], len(core.S), restless)
         self._config = {number: c for c, number in models.items()}

@@ -62,6 +62,8 @@ class ChaCha:
         The bounds that decide: the paper's by default.
     loss
         What is served, reported and compared: squared error by default.
+    algorithm
+        Algorithm 1, or a variant of it that the paper compares it with.
     lease_factor
         n_min is this times the distinct raw features seen; 5 in the paper.
     seed
@@ -96,6 +98,7 @@ class ChaCha:
         oracle: ConfigOracle | None = None,
         evidence: Evidence | None = None,
         loss: Loss | None = None,
+        algorithm: type[ChampionChallengers] = ChampionChallengers,
         lease_factor: int = 5,
         seed: int = 0,
         baseline: bool = False,
@@ -119,7 +122,7 @@ class ChaCha:
         self.evidence: Evidence = SampleComplexity() if evidence is None else evidence
         self.oracle = DefaultOracle(self.space, seed) if oracle is None else oracle
         self.budget, self.seed, self.lease_factor = budget, seed, lease_factor
-        core = ChampionChallengers(
+        core = algorithm(
             self.initial,
             budget=budget,
             oracle=self.oracle,
@@ -247,6 +250,7 @@ class ChaCha:
         """Every constant of the rules, for reports."""
         return {
             **{name: getattr(self, name) for name in ("budget", "seed", "lease_factor")},
+            "algorithm": type(self.core).__name__,
             **{name: describe(getattr(self, name)) for name in ("evidence", "oracle")},
             "space": self.space.to_json(),
             "loss": {"name": self.loss_function.name, **describe(self.loss_function)},
@@ -356,7 +360,7 @@ class ChaCha:
         >>> [step.loss for step in model.steps(chacha.Rows(["1 |a x", "1 |a x"]))][0]
         1.0
         """
-        return self._passing(source, limit, on_bad).steps()
+        return Passing(self._driver, source, self.skipped, self._labelled, on_bad, limit).steps()
 
     def stretches(
         self,
@@ -378,16 +382,9 @@ class ChaCha:
         >>> sum(stretch.examples for stretch in model.stretches(rows))
         2
         """
-        return self._passing(source, limit, on_bad, until).stretches(record)
-
-    def _passing(
-        self,
-        source: Source,
-        limit: int | None,
-        on_bad: OnBad | None,
-        until: Callable[[], int] = lambda: FAR,
-    ) -> Passing:
-        return Passing(self._driver, source, self.skipped, self._labelled, on_bad, limit, until)
+        return Passing(
+            self._driver, source, self.skipped, self._labelled, on_bad, limit, until
+        ).stretches(record)
 
     def _settle_groups(self, x: Features) -> None:
         """The first flat dict that is learned or asked decides the groups."""

@@ -10,7 +10,10 @@ from statistics import median
 from chacha.config import Config
 from chacha.decisions import Decision, LeaseDoubled, Retired, WentLive
 
-__all__ = ["Scheduler"]
+__all__ = ["FOREVER", "Scheduler"]
+
+FOREVER = (1 << 63) - 1
+"""A lease that does not end."""
 
 
 class Scheduler:
@@ -31,6 +34,11 @@ class Scheduler:
         self.rng = rng
         self.lease: dict[Config, int] = {}
 
+    @property
+    def slots(self) -> int:
+        """How many challengers may be live: b - 1, as the champion has a slot of its own."""
+        return self.budget - 1
+
     def schedule(
         self,
         B: Sequence[Config],
@@ -44,7 +52,7 @@ class Scheduler:
 
         `n` and `upper` hold the examples and upper bounds of the live challengers `B`.
         """
-        b, crowded = self.budget, len(S) > self.budget
+        crowded = len(S) > self.budget
         live = [c for c in B if c in S or not crowded]  # 2-4
         doubled: list[Decision] = []
         bounded = [upper[c] for c in live if upper[c] < inf]
@@ -53,9 +61,9 @@ class Scheduler:
             if n[c] >= self.lease[c]:  # 6
                 self.lease[c] *= 2  # 7
                 doubled.append(LeaseDoubled(t, c, lease=self.lease[c], n=n[c]))
-                if crowded and upper[c] > middle:  # 8
+                if crowded and not self.stays(upper[c], middle):  # 8
                     live.remove(c)  # 9
-        while len(live) < b - 1:  # 10
+        while len(live) < self.slots:  # 10
             waiting = [c for c in S if c not in live]
             if not waiting:
                 break
@@ -67,6 +75,10 @@ class Scheduler:
             if c not in S:
                 del self.lease[c]
         return live, decisions + [WentLive(t, c, lease=self.lease[c]) for c in started]  # 14
+
+    def stays(self, upper: float, middle: float) -> bool:
+        """Line 8: whoever is not above the median of the live upper bounds keeps its slot."""
+        return not upper > middle
 
     def choose(self, S: Sequence[Config], n_min: int) -> Config:
         """Algorithm 3: a random challenger that never was live, else the shortest lease."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from operator import index
 from typing import Any, TypedDict
 
+from chacha.champion import ChampionChallengers
 from chacha.errors import ConfigError
 from chacha.evidence import Evidence
 from chacha.losses import Loss
@@ -65,6 +66,7 @@ class Settings(TypedDict, total=False):
     oracle: ConfigOracle | None
     evidence: Evidence | None
     loss: Loss | None
+    algorithm: type[ChampionChallengers]
     lease_factor: int
     seed: int
     baseline: bool
