@@ -5,15 +5,17 @@ from __future__ import annotations
 import io
 import json
 import math
+import random
 from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chacha
-from chacha import Categories, Missing, TableSpec, open_source
+from chacha import Categories, Kind, Missing, TableSpec, open_source
 from chacha.sources import DictReader
 from chacha.sources.arff import ArffFile
 from chacha.sources.arrowfile import ArrowTable
@@ -183,3 +185,50 @@ def test_a_limit_leaves_no_trace_of_rows_that_were_not_learned() -> None:
     records.run(table.to_pylist(), table=TableSpec(target="y", categories=Categories.CODE), limit=2)
     assert records.reader.codes == {"c": {"u": 0, "v": 1}}
     assert len(list(open_source(table, spec))) == 6
+
+
+@pytest.mark.parametrize("missing", [Missing.ZERO, Missing.INDICATOR, Missing.SKIP])
+@pytest.mark.parametrize("seed", range(4))
+def test_codes_in_blocks_are_those_row_by_row(seed: int, missing: Missing) -> None:
+    """Bad cells, refused labels, empty cells, numbers as words, a limit in the middle."""
+    rng = random.Random(seed)
+    rows = 1500
+    table = pa.table(
+        {
+            "c": [
+                rng.choice(["u", "v", None, f"w{i // 90}", f"x{rng.random()}"]) for i in range(rows)
+            ],
+            "d": pa.array([rng.choice([1.5, 2.0, None, float(i % 7)]) for i in range(rows)]),
+            "n": [
+                rng.choice(["0.5", "2", "", "0"]) if i < 300 or i % 41 else "oops"
+                for i in range(rows)
+            ],
+            "y": [rng.choice([1.0, -1.0]) if i % 37 else 3.0 for i in range(rows)],
+        }
+    )
+    kinds = {"d": Kind.CATEGORY, "n": Kind.NUMBER}
+    spec = TableSpec(categories=Categories.CODE, missing=missing, kinds=kinds)
+    limit = rng.choice([10, 300, 700, 1100])
+    runs = []
+    for in_blocks in (True, False):
+        model = chacha.ChaCha.paper(loss=chacha.Logistic(), budget=3)
+        source = model.open(table, spec)
+        passing = model.stretches if in_blocks else model.steps
+        for _ in passing(source, limit=limit, on_bad=chacha.OnBad.SKIP):
+            pass
+        runs.append((model.reader.codes, model.served, dict(model.skipped), model.decisions))
+    assert runs[0] == runs[1]
+    assert limit == 10 or len(runs[0][2]) > 1, "there were bad rows of several kinds"
+
+
+def test_more_categories_than_can_be_coded_are_told_row_by_row(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for module in ("dicts", "coding"):
+        monkeypatch.setattr(f"chacha.sources.{module}.MOST_CODES", 500)
+    table = pa.table({"c": [f"w{i}" for i in range(900)], "y": [1.0] * 900})
+    model = chacha.ChaCha.paper()
+    spec = TableSpec(categories=Categories.CODE)
+    model.run(table, table=spec, on_bad=chacha.OnBad.SKIP)
+    assert model.examples == 500
+    assert model.skipped == {"too many categories": 400}

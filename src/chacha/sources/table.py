@@ -18,6 +18,7 @@ from chacha.sources.base import Bad
 from chacha.sources.batch import Batch
 from chacha.sources.blocks import ColumnBlock
 from chacha.sources.cells import class_name, is_number, kind_of_texts, word
+from chacha.sources.coding import BlockCodes
 from chacha.sources.columns import Cell, make_cells, pairs_cell
 from chacha.sources.dicts import DictReader
 from chacha.sources.prepared import Prepared, prepare
@@ -120,25 +121,42 @@ class TableReader:
 
     def _items(self, batch: Batch) -> Iterator[Row]:
         """The rows of a batch, as a block if all is known of its columns."""
-        coded = self.spec.categories is Categories.CODE
         known = all(name in self._kinds for name in self.schema.features)
-        if not self._in_blocks or coded or not known or batch.ragged:
+        if not self._in_blocks or not known or batch.ragged:
             yield from self._rows(self._prepare(batch))
             return
-        made, before = self._prepare(batch, checked=False), self.row
+        coded = self._coded_columns()
+        while coded and not self._adopted:  # what is declared gets the first codes
+            first, batch = batch.split(min(FIRST, len(batch.columns)))
+            yield from self._rows(self._prepare(first))
+            if not len(batch.columns):
+                return
+        made, before = self._prepare(batch, checked=bool(coded)), self.row
         missing = {
             name: self._missing(feature, self.schema.seeds[group])
             for name, (group, feature) in self.schema.slots.items()
         }
-        block = column_block(made, self.schema, self._kinds, missing, before)
+        codes = BlockCodes(self.reader, coded)
+        try:
+            block = column_block(made, self.schema, self._kinds, missing, before, codes)
+        except BadExample:  # too many categories; row by row it is told which
+            yield from self._rows(self._prepare(batch))
+            return
 
         def took(rows: int, good: bool) -> None:
             self.row = before + rows
+            codes.keep(rows)
             if good and not self._adopted:
                 self._adopt(batch)
 
         block.took = took
         yield block
+
+    def _coded_columns(self) -> set[str]:
+        """The columns whose words become codes."""
+        if self.spec.categories is not Categories.CODE:
+            return set()
+        return {name for name in self.schema.features if self._kinds[name] is Kind.CATEGORY}
 
     def finish(self) -> Iterator[Row]:
         """The last rows; to be called when the table has come to its end."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from chacha.errors import BadExample
 from chacha.sources.base import Bad
 from chacha.sources.blocks import CellColumn, ColumnBlock, NumberColumn, WordsColumn
+from chacha.sources.coding import BlockCodes
 from chacha.sources.columns import EMPTY, Cell, Made, make_cells, plain
 from chacha.sources.numbers import number_array, quick_numbers
 from chacha.sources.prepared import Prepared
@@ -27,8 +28,11 @@ def column_block(
     kinds: Mapping[str, Kind],
     missing: Mapping[str, Cell],
     rows_before: int,
+    codes: BlockCodes | None = None,
 ) -> ColumnBlock:
     """The rows of a batch as a block; troubles become its bad rows.
+
+    The words of some columns become `codes`, when all troubles are known.
 
     >>> from chacha.sources.batch import Batch
     >>> from chacha.sources.dicts import DictReader
@@ -40,9 +44,18 @@ def column_block(
     >>> block.groups["x"][0].values.tolist(), block.labels.tolist()
     ([0.5, 2.0], [1.0, 2.0])
     """
-    groups: dict[str, list[NumberColumn | CellColumn | WordsColumn]] = {}
-    for group, names in schema.layout.items():
-        groups[group] = [_column(made, schema, name, kinds[name], missing) for name in names]
+    coded = codes.columns if codes is not None else set()
+    columns: dict[str, NumberColumn | CellColumn | WordsColumn] = {
+        name: _column(made, schema, name, kinds[name], missing)
+        for name in schema.slots
+        if name not in coded
+    }
+    for name in sorted(coded):
+        assert codes is not None
+        group, feature = schema.slots[name]
+        words, seed, empty = made.columns[name], schema.seeds[group], missing[name].features
+        columns[name] = codes.column(name, words, feature, seed, empty, made.troubles)
+    groups = {group: [columns[name] for name in names] for group, names in schema.layout.items()}
     lines, name = made.batch.lines, schema.name
 
     def place(row: int) -> str:
