@@ -53,6 +53,7 @@ from chacha.sources import (
     Format,
     GroupBy,
     Kind,
+    LogTarget,
     Missing,
     OnBad,
     Rows,
@@ -63,6 +64,7 @@ from chacha.sources import (
 )
 from chacha.space import Choice, Integer, Interactions, LogUniform, Space, Uniform
 from chacha.summary import LiveModel, Served, Step, Stretch, Summary
+from chacha.survey import with_log_target
 from chacha.tickets import Ticket
 
 __version__ = "0.1.0"
@@ -100,6 +102,7 @@ __all__ = [
     "LeaseDoubled",
     "LiveModel",
     "LivePool",
+    "LogTarget",
     "LogUniform",
     "Logistic",
     "Loss",
@@ -144,5 +147,6 @@ __all__ = [
     "open_source",
     "parse_line",
     "second_order_products",
+    "with_log_target",
     "worse_than",
 ]

@@ -12,8 +12,17 @@ from chacha.cli.flags import FormatFlag, LimitFlag, OnBadFlag, SourceArgument, t
 from chacha.cli.outputs import Output, distinct
 from chacha.errors import SourceError
 from chacha.example import Example
-from chacha.sources import OnBad, Skipped, TableSpec, check_ends, good_examples, open_files
+from chacha.sources import (
+    LogTarget,
+    OnBad,
+    Skipped,
+    TableSpec,
+    check_ends,
+    good_examples,
+    open_files,
+)
 from chacha.sources.written import ExampleWriter, open_writer
+from chacha.survey import with_log_target
 
 __all__ = ["convert"]
 
@@ -37,6 +46,7 @@ class Lines:
 def convert(
     source: SourceArgument,
     table: TableSpec,
+    log_target: LogTarget,
     output: Annotated[
         str,
         typer.Option(
@@ -49,7 +59,7 @@ def convert(
 ) -> None:
     """Write the examples that `run` would see, as VW text or Parquet."""
     distinct(source, output=output)
-    stream = open_files(source, table, form=form)
+    stream = with_log_target(open_files(source, table, form=form), log_target, on_bad=on_bad)
     check_ends(stream, limit)
     if on_bad is None:
         on_bad = OnBad.SKIP if stream.endless else OnBad.ERROR

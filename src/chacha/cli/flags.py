@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import wraps
 from typing import Annotated, Any
 
@@ -16,10 +17,13 @@ from chacha.sources import (
     Format,
     GroupBy,
     Kind,
+    LogTarget,
     Missing,
     OnBad,
     TableSpec,
 )
+from chacha.sources.formats import format_of_name
+from chacha.sources.grouping import MOST_GROUPS
 from chacha.sources.spec import NULLS
 
 __all__ = ["FormatFlag", "LimitFlag", "OnBadFlag", "SourceArgument", "table_spec", "takes_table"]
@@ -169,18 +173,60 @@ def _types(words: list[str]) -> tuple[dict[str, Kind], dict[str, str]]:
     return kinds, formats
 
 
+def paper_protocol(sources: Sequence[str], table: TableSpec, form: Format | None) -> TableSpec:
+    """The paper's protocol: at most 10 sequential groups, categories as codes.
+
+    VW text and built-in streams have their groups already.
+
+    >>> paper_protocol(["a.csv"], TableSpec(), None).categories
+    <Categories.CODE: 'code'>
+    >>> paper_protocol(["a.csv"], TableSpec(most_groups=3), None)
+    Traceback (most recent call last):
+    chacha.errors.ConfigError: --paper-protocol has 10 groups of columns in their order; leave \
+--namespaces, --group and --group-by out
+    """
+    if not table.groups_as(TableSpec()):
+        told = f"--paper-protocol has {MOST_GROUPS} groups of columns in their order"
+        raise ConfigError(f"{told}; leave --namespaces, --group and --group-by out")
+    grouped = (Format.VW, Format.VW_JSON, Format.LIBSVM)
+    if all(s.startswith("synth:") or (form or format_of_name(s)) in grouped for s in sources):
+        return table
+    return replace(table, categories=Categories.CODE)
+
+
+def target_flags(
+    log_target: Annotated[
+        LogTarget, _table(None, "Learn the logarithm of the target: always, or where it is large.")
+    ] = LogTarget.OFF,
+    paper_protocol: Annotated[
+        bool,
+        _table(
+            None,
+            "As in the paper: 10 groups in order, categories as codes, --log-target auto.",
+            flag="--paper-protocol",
+        ),
+    ] = False,
+) -> tuple[LogTarget, bool]:
+    """Flags about the target and the protocol, beside those of :func:`table_spec`."""
+    return (LogTarget.AUTO if paper_protocol else log_target), paper_protocol
+
+
 def takes_table(verb: Callable[..., None]) -> Callable[..., None]:
-    """Give a verb the flags of :func:`table_spec`; it gets what they mean as `table`."""
+    """Give a verb the flags of how a table becomes examples; it gets `table` and `log_target`."""
     flags = inspect.signature(table_spec, eval_str=True).parameters
+    more = inspect.signature(target_flags, eval_str=True).parameters
     own = dict(inspect.signature(verb, eval_str=True).parameters)
-    del own["table"]
+    del own["table"], own["log_target"]
 
     @wraps(verb)
     def with_flags(**given: Any) -> None:
         table = table_spec(**{name: given.pop(name) for name in flags})
-        verb(table=table, **given)
+        log_target, protocol = target_flags(**{name: given.pop(name) for name in more})
+        if protocol:
+            table = paper_protocol(given["source"], table, given["form"])
+        verb(table=table, log_target=log_target, **given)
 
-    parameters = [*own.values(), *flags.values()]
+    parameters = [*own.values(), *flags.values(), *more.values()]
     signature = inspect.Signature(parameters)
     with_flags.__signature__ = signature  # type: ignore[attr-defined]
     with_flags.__annotations__ = {p.name: p.annotation for p in parameters}

@@ -23,8 +23,18 @@ from chacha.interrupts import Uninterrupted
 from chacha.model import ChaCha
 from chacha.pools import open_pool
 from chacha.progress import Spacing
-from chacha.sources import DictReader, Format, Source, TableSpec, open_files
+from chacha.sources import (
+    DictReader,
+    Format,
+    Logged,
+    LogTarget,
+    OnBad,
+    Source,
+    TableSpec,
+    open_files,
+)
 from chacha.summary import Stretch, describe
+from chacha.survey import with_log_target
 
 __all__ = ["run"]
 
@@ -40,6 +50,7 @@ def cpu_seconds() -> float:
 def run(
     source: SourceArgument,
     table: TableSpec,
+    log_target: LogTarget,
     budget: Annotated[
         int, typer.Option("--budget", "-b", help="Live models, the champion included.")
     ] = 5,
@@ -103,9 +114,11 @@ def run(
     except PoolError as error:  # the initial configuration is part of the command line
         raise ConfigError(str(error)) from error
     told = {"rules": rules.value, "limit": limit, "on_bad": on_bad and on_bad.value}
+    told["log_target"] = log_target.value
     settings = {**model.settings, **told, "baseline": baseline, "table": describe(table)}
     screen = Screen(model, Spacing(spacing), quiet)
-    stream = _open(model, source, table, form)
+    stream = _open(model, source, table, form, log_target, on_bad)
+    settings["log_shift"] = stream.shift if isinstance(stream, Logged) else None
     stretches = model.stretches(
         stream,
         limit=limit,
@@ -122,9 +135,17 @@ def run(
         raise typer.Exit(1)
 
 
-def _open(model: ChaCha, names: list[str], table: TableSpec, form: Format | None) -> Source:
+def _open(
+    model: ChaCha,
+    names: list[str],
+    table: TableSpec,
+    form: Format | None,
+    log_target: LogTarget,
+    on_bad: OnBad | None,
+) -> Source:
     try:
-        return open_files(names, table, model.reader, form=form)
+        stream = open_files(names, table, model.reader, form=form)
+        return with_log_target(stream, log_target, loss=model.loss_function, on_bad=on_bad)
     except KeyboardInterrupt:  # while waiting for the first line
         raise typer.Exit(1) from None
 

@@ -12,6 +12,7 @@ from chacha.sources.csvfile import CsvFile
 from chacha.sources.dicts import DictReader
 from chacha.sources.files import Files, expand, renamed
 from chacha.sources.formats import Format, open_file
+from chacha.sources.logged import Logged, LogTarget
 from chacha.sources.memory import open_memory
 from chacha.sources.openmlset import find_dataset
 from chacha.sources.rows import Row, Rows, with_labels
@@ -37,6 +38,8 @@ __all__ = [
     "Format",
     "GroupBy",
     "Kind",
+    "LogTarget",
+    "Logged",
     "Missing",
     "OnBad",
     "Row",

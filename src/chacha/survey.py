@@ -1,0 +1,84 @@
+"""A look at a whole source before it is used: how many examples, and the range of the labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from chacha.errors import ConfigError
+from chacha.losses import Loss
+from chacha.model import ChaCha
+from chacha.sources import Logged, LogTarget, OnBad, Source
+
+__all__ = ["Survey", "survey", "with_log_target"]
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What a whole source holds.
+
+    >>> import chacha
+    >>> found = survey(chacha.Rows(["1 |a x", "100 |a x", "-2 |a x"]))
+    >>> found
+    Survey(examples=3, low=-2.0, high=100.0)
+    >>> found.shift(LogTarget.AUTO), found.shift(LogTarget.OFF)
+    (3.0, None)
+    """
+
+    examples: int
+    low: float
+    high: float
+
+    def shift(self, when: LogTarget) -> float | None:
+        """What to add to a label before its logarithm is taken; None: it is not taken.
+
+        The authors' rule: log if max(range, max) >= 100; if min <= 0, |min| + 1 is added.
+        """
+        large = max(self.high - self.low, self.high) >= 100.0
+        if when is LogTarget.OFF or (when is LogTarget.AUTO and not large):
+            return None
+        return abs(self.low) + 1.0 if self.low <= 0 else 0.0
+
+
+def survey(
+    source: Source,
+    *,
+    loss: Loss | None = None,
+    limit: int | None = None,
+    on_bad: OnBad | None = None,
+) -> Survey:
+    """Pass over a source with one model, as any run does; rows it would skip do not count."""
+    model = ChaCha(budget=1, space={}, loss=loss)
+    for _ in model.stretches(source, limit=limit, on_bad=on_bad):
+        pass
+    return Survey(model.examples, model.observed.low, model.observed.high)
+
+
+def with_log_target(
+    source: Source,
+    when: LogTarget = LogTarget.AUTO,
+    *,
+    loss: Loss | None = None,
+    on_bad: OnBad | None = None,
+) -> Source:
+    """The source with the logarithm of its labels, where that is to be taken.
+
+    What is decided is decided over the whole source, which is read once more for that.
+
+    >>> import chacha
+    >>> small, large = chacha.Rows(["1 |a x", "2 |a x"]), chacha.Rows(["1 |a x", "1000 |a x"])
+    >>> [example.label for example in with_log_target(small)]
+    [1.0, 2.0]
+    >>> [example.label for example in with_log_target(large)]
+    [0.0, 6.907755374908447]
+    """
+    if not isinstance(when, LogTarget):
+        raise ConfigError(f"when must be LogTarget.AUTO, ON or OFF, got {when!r}")
+    if when is LogTarget.OFF:
+        return source
+    if source.endless:
+        raise ConfigError(
+            f"{source.name}: whether to take the logarithm is decided over the whole source, and "
+            "this one cannot be read twice; save it to a file first"
+        )
+    shift = survey(source, loss=loss, on_bad=on_bad).shift(when)
+    return source if shift is None else Logged(source, shift)
