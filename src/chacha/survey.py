@@ -19,7 +19,7 @@ class Survey:
     >>> import chacha
     >>> found = survey(chacha.Rows(["1 |a x", "100 |a x", "-2 |a x"]))
     >>> found
-    Survey(examples=3, low=-2.0, high=100.0)
+    Survey(examples=3, low=-2.0, high=100.0, groups=1)
     >>> found.shift(LogTarget.AUTO), found.shift(LogTarget.OFF)
     (3.0, None)
     """
@@ -27,6 +27,7 @@ class Survey:
     examples: int
     low: float
     high: float
+    groups: int = 0
 
     def shift(self, when: LogTarget) -> float | None:
         """What to add to a label before its logarithm is taken; None: it is not taken.
@@ -50,7 +51,8 @@ def survey(
     model = ChaCha(budget=1, space={}, loss=loss)
     for _ in model.stretches(source, limit=limit, on_bad=on_bad):
         pass
-    return Survey(model.examples, model.observed.low, model.observed.high)
+    seen = model.observed
+    return Survey(model.examples, seen.low, seen.high, len(seen.groups))
 
 
 def with_log_target(

@@ -11,6 +11,7 @@ import sys
 import typer
 
 import chacha
+from chacha.cli.compare import compare
 from chacha.cli.convert import convert
 from chacha.cli.explain import explain
 from chacha.cli.run import run
@@ -28,6 +29,7 @@ app = typer.Typer(
 app.command()(run)
 app.command()(explain)
 app.command()(convert)
+app.command()(compare)
 
 
 @app.callback(invoke_without_command=True)

@@ -26,7 +26,19 @@ from chacha.sources.formats import format_of_name
 from chacha.sources.grouping import MOST_GROUPS
 from chacha.sources.spec import NULLS
 
-__all__ = ["FormatFlag", "LimitFlag", "OnBadFlag", "SourceArgument", "table_spec", "takes_table"]
+__all__ = [
+    "BudgetFlag",
+    "FormatFlag",
+    "InitFlag",
+    "LimitFlag",
+    "LossFlag",
+    "OnBadFlag",
+    "PoolFlag",
+    "SourceArgument",
+    "TuneFlag",
+    "table_spec",
+    "takes_table",
+]
 
 TABLES = "How a table becomes examples"
 FILES = "How a file is written (else it is found out)"
@@ -50,6 +62,18 @@ FormatFlag = Annotated[
     Format | None,
     typer.Option("--format", help="The format.", show_default="by name", rich_help_panel=FILES),
 ]
+BudgetFlag = Annotated[
+    int, typer.Option("--budget", "-b", help="Live models, the champion included.")
+]
+TuneFlag = Annotated[
+    str, typer.Option(help="Comma list: interactions, learning_rate, power_t, l1, l2; none.")
+]
+InitFlag = Annotated[
+    list[str] | None,
+    typer.Option(metavar="KEY=VALUE", help="An initial or fixed value; any option of VW."),
+]
+PoolFlag = Annotated[str, typer.Option(help="Where the models live: native, vw, reference.")]
+LossFlag = Annotated[str, typer.Option(help="squared, logistic, quantile:TAU, poisson or hinge.")]
 
 
 def _option(panel: str, metavar: str | None, text: str, flag: str | None, **more: Any) -> Any:

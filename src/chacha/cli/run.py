@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import resource
 import sys
 import time
@@ -14,7 +13,18 @@ import typer
 
 import chacha
 from chacha.cli.dryrun import show_source
-from chacha.cli.flags import FormatFlag, LimitFlag, OnBadFlag, SourceArgument, takes_table
+from chacha.cli.flags import (
+    BudgetFlag,
+    FormatFlag,
+    InitFlag,
+    LimitFlag,
+    LossFlag,
+    OnBadFlag,
+    PoolFlag,
+    SourceArgument,
+    TuneFlag,
+    takes_table,
+)
 from chacha.cli.names import Rules, init_values, loss_named, tuned
 from chacha.cli.outputs import Outputs, distinct
 from chacha.cli.show import Screen
@@ -23,6 +33,7 @@ from chacha.interrupts import Uninterrupted
 from chacha.model import ChaCha
 from chacha.pools import open_pool
 from chacha.progress import Spacing
+from chacha.resources import cpu_seconds
 from chacha.sources import (
     DictReader,
     Format,
@@ -41,33 +52,17 @@ __all__ = ["run"]
 PRESETS = {Rules.PAPER: ChaCha.paper, Rules.FLAML: ChaCha.flaml}
 
 
-def cpu_seconds() -> float:
-    """CPU time of this process, all threads, and of its children."""
-    return sum(os.times()[:4])
-
-
 @takes_table
 def run(
     source: SourceArgument,
     table: TableSpec,
     log_target: LogTarget,
-    budget: Annotated[
-        int, typer.Option("--budget", "-b", help="Live models, the champion included.")
-    ] = 5,
-    tune: Annotated[
-        str, typer.Option(help="Comma list: interactions, learning_rate, power_t, l1, l2; none.")
-    ] = "interactions",
-    init: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="An initial or fixed value; any option of VW."),
-    ] = None,
+    budget: BudgetFlag = 5,
+    tune: TuneFlag = "interactions",
+    init: InitFlag = None,
     rules: Annotated[Rules, typer.Option(help="The rulebook.")] = Rules.PAPER,
-    pool: Annotated[
-        str, typer.Option(help="Where the models live: native, vw, reference.")
-    ] = "native",
-    loss: Annotated[
-        str, typer.Option(help="squared, logistic, quantile:TAU, poisson or hinge.")
-    ] = "squared",
+    pool: PoolFlag = "native",
+    loss: LossFlag = "squared",
     seed: Annotated[int, typer.Option(help="Seeds the rules.")] = 0,
     limit: LimitFlag = None,
     form: FormatFlag = None,

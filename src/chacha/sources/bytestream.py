@@ -125,7 +125,8 @@ def standard_input() -> IO[bytes]:
     return raw
 
 
-def _open(path: str) -> Raw:
+def open_raw(path: str) -> Raw:
+    """The bytes of a file or an address as they lie there; `-` is standard input."""
     if path == "-":
         return Raw(standard_input(), path)
     if is_url(path):
@@ -331,7 +332,7 @@ def open_bytes(path: str) -> ByteReader:
     Traceback (most recent call last):
     chacha.errors.SourceError: .: is a directory; name its files, as in './*.csv'
     """
-    return ByteReader(_open(path), path, reopens=path != "-")
+    return ByteReader(open_raw(path), path, reopens=path != "-")
 
 
 def open_plain(path: str) -> Raw | None:
@@ -342,7 +343,7 @@ def open_plain(path: str) -> Raw | None:
     """
     if path == "-" or is_url(path) or not os.path.isfile(path):  # a pipe must not be touched
         return None
-    raw = _open(path)
+    raw = open_raw(path)
     if raw.patient and not raw.peek(LONGEST_MAGIC).startswith(tuple(MAGIC)):
         return raw
     raw.close()

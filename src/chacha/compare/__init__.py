@@ -1,0 +1,25 @@
+"""Compare: the paper's methods side by side on any stream."""
+
+from __future__ import annotations
+
+from chacha.compare.jobs import Settings, Stream
+from chacha.compare.methods import METHODS, Method
+from chacha.compare.results import Outcome, Point
+from chacha.compare.scores import Row, normalised, rows_of
+from chacha.compare.study import Comparison, Failure, Progress, Study
+
+__all__ = [
+    "METHODS",
+    "Comparison",
+    "Failure",
+    "Method",
+    "Outcome",
+    "Point",
+    "Progress",
+    "Row",
+    "Settings",
+    "Stream",
+    "Study",
+    "normalised",
+    "rows_of",
+]

@@ -1,0 +1,250 @@
+"""Jobs: one method passes over one stream with one seed. Values, so that a worker can do them."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from itertools import islice
+from typing import Any
+
+from chacha.compare.methods import Method, method_named
+from chacha.compare.results import Kept, Outcome, Point, key_of
+from chacha.compare.workers import Tell
+from chacha.errors import ConfigError, SourceError
+from chacha.evidence import Evidence, Standing
+from chacha.intake import labelled
+from chacha.losses import Loss, Squared
+from chacha.model import ChaCha
+from chacha.pools import open_pool
+from chacha.resources import cpu_seconds
+from chacha.sources import (
+    DictReader,
+    Format,
+    Logged,
+    LogTarget,
+    OnBad,
+    Skipped,
+    Source,
+    TableSpec,
+    good_examples,
+    open_files,
+)
+from chacha.sources.bytestream import open_raw
+from chacha.sources.files import expand
+from chacha.sources.openmlset import find_dataset
+from chacha.space import Interactions, Space
+from chacha.streaming import FAR
+from chacha.summary import describe
+from chacha.survey import Survey, survey
+
+__all__ = ["Job", "Look", "LookAt", "Settings", "Stream"]
+
+MARKS = 200  # points of a curve
+OFFLINE = 0.2
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A source as every job of a comparison opens it.
+
+    >>> Stream("synth:fried,n=5").open(DictReader(), None).name
+    'synth:fried,n=5,seed=0'
+    """
+
+    name: str
+    table: TableSpec = field(default_factory=TableSpec)
+    form: Format | None = None
+    log_target: LogTarget = LogTarget.OFF
+    on_bad: OnBad | None = None
+    limit: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.name == "-":
+            raise ConfigError("a comparison reads its sources many times; save stdin to a file")
+
+    def open(self, reader: DictReader, shift: float | None) -> Source:
+        """The examples; with `shift`, the logarithm of their labels."""
+        source = open_files([self.name], self.table, reader, form=self.form)
+        return source if shift is None else Logged(source, shift)
+
+    def fingerprint(self) -> str:
+        """A digest of what the source holds."""
+        if self.name.startswith("synth:"):
+            return self.name
+        names = expand(self.name)
+        if self.name.startswith("openml:"):
+            names = [find_dataset(self.name.removeprefix("openml:"), self.table)[0]]
+        digest = hashlib.blake2b(digest_size=16)
+        for name in names:
+            if os.path.exists(name) and not os.path.isfile(name) and not os.path.isdir(name):
+                raise SourceError(f"{name}: cannot be read twice; save it to a file first")
+            with open_raw(name) as file:
+                while piece := file.read(1 << 20):
+                    digest.update(piece)
+        return digest.hexdigest()
+
+    def to_json(self) -> dict[str, Any]:
+        """What a result depends on, beside the content."""
+        form, on_bad = self.form and self.form.value, self.on_bad and self.on_bad.value
+        told = {"table": describe(self.table), "format": form, "on_bad": on_bad}
+        return {**told, "log_target": self.log_target.value, "limit": self.limit}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What all methods of a comparison have in common.
+
+    `evidence` takes the place of every method's own.
+
+    >>> Settings(budget=3).to_json()["budget"]
+    3
+    """
+
+    budget: int = 5
+    space: Space = field(default_factory=lambda: Space.of({"interactions": Interactions()}))
+    init: Mapping[str, Any] = field(default_factory=dict)
+    loss: Loss = field(default_factory=Squared)
+    pool: str = "native"
+    evidence: Evidence | None = None
+
+    def model(self, method: Method, seed: int) -> ChaCha:
+        """The model of a method."""
+        return method.make(
+            budget=self.budget,
+            space=self.space,
+            init=self.init,
+            loss=self.loss,
+            pool=open_pool(self.pool),
+            seed=seed,
+            keep_decisions=0,
+            **({} if self.evidence is None else {"evidence": self.evidence}),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """What a result depends on."""
+        return {
+            "budget": self.budget,
+            "space": self.space.to_json(),
+            "init": {key: str(value) for key, value in sorted(self.init.items())},
+            "loss": {"name": self.loss.name, **describe(self.loss)},
+            "pool": self.pool,
+            "evidence": None if self.evidence is None else describe(self.evidence),
+        }
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a look at a whole stream has shown."""
+
+    fingerprint: str
+    survey: Survey
+
+    def key(self, stream: Stream, settings: Settings, method: Method, seed: int) -> str:
+        """The key of a method's result on the stream."""
+        drawn = seed if method.draws(settings.space) else None
+        return key_of(
+            source=self.fingerprint,
+            stream=stream.to_json(),
+            settings=settings.to_json(),
+            method=method.name,
+            seed=drawn,
+        )
+
+
+@dataclass(frozen=True)
+class LookAt:
+    """A task: look at a whole stream, unless that has been done."""
+
+    stream: Stream
+    loss: Loss
+    kept: Kept
+    fresh: bool = False
+
+    def __call__(self, tell: Tell) -> Look:
+        """Read it once."""
+        stream = self.stream
+        fingerprint = stream.fingerprint()
+        limit = stream.limit if stream.log_target is LogTarget.OFF else None
+        told = {**stream.to_json(), "limit": limit}
+        key = key_of(source=fingerprint, look=told, loss=type(self.loss).__name__)
+        found = None if self.fresh else self.kept.get(key)
+        if found is None:
+            source = stream.open(DictReader(self.loss.label), None)
+            found = asdict(survey(source, loss=self.loss, limit=limit, on_bad=stream.on_bad))
+            self.kept.put(key, found)
+        seen = Survey(**found)
+        examples = seen.examples if stream.limit is None else min(stream.limit, seen.examples)
+        return Look(fingerprint, replace(seen, examples=examples))
+
+
+@dataclass(frozen=True)
+class Job:
+    """A task: one method passes over one stream with one seed.
+
+    >>> stream, settings = Stream("synth:interactions,n=100"), Settings()
+    >>> job = Job(stream, settings, "naive", 0, Survey(100, -4.0, 4.0, 5))
+    >>> job(lambda share: None).examples
+    100
+    """
+
+    stream: Stream
+    settings: Settings
+    method: str
+    seed: int
+    survey: Survey
+
+    @property
+    def cost(self) -> float:
+        """About how long it takes, in any unit."""
+        models = method_named(self.method).live(self.settings.budget, self.survey.groups)
+        return self.survey.examples * (4.0 + models)  # reading is about four models' work
+
+    def __call__(self, tell: Tell) -> Outcome:
+        """Pass over the stream."""
+        method = method_named(self.method)
+        model = self.settings.model(method, self.seed)
+        source = self.stream.open(model.reader, self.survey.shift(self.stream.log_target))
+        began = cpu_seconds()
+        curve: list[Point] = []
+        passing = self._frozen if method.learns < 1.0 else self._follow
+        for point in passing(model, source):
+            curve.append(point)
+            tell(point.n / self.survey.examples)
+        took = cpu_seconds() - began
+        if not curve or curve[-1].n != self.survey.examples:
+            raise SourceError(f"{self.stream.name}: has changed since it was looked at")
+        return Outcome(curve[-1].n, model.promotions, str(model.champion), took, tuple(curve))
+
+    @property
+    def marks(self) -> list[int]:
+        """After how many examples the curve has its points."""
+        n = self.survey.examples
+        return sorted({math.ceil(n * k / MARKS) for k in range(1, MARKS + 1)})
+
+    def _follow(self, model: ChaCha, source: Source) -> Iterator[Point]:
+        """Algorithm 1 or a variant of it, in stretches from mark to mark."""
+        marks = deque([*self.marks, FAR])
+        limit, on_bad = self.survey.examples, self.stream.on_bad
+        for _ in model.stretches(source, limit=limit, on_bad=on_bad, until=lambda: marks[0]):
+            if model.examples == marks[0]:
+                yield Point(marks.popleft(), model.served.total, model.served.weight)
+
+    def _frozen(self, model: ChaCha, source: Source) -> Iterator[Point]:
+        """Offline: what is learned at first is kept; only what comes after it is charged."""
+        pool, loss, served = model.pool, self.settings.loss, Standing()
+        first, marks = math.ceil(OFFLINE * self.survey.examples), set(self.marks)
+        on_bad = self.stream.on_bad or OnBad.ERROR
+        examples = good_examples(source, on_bad, Skipped(), lambda e: labelled(e, loss))
+        for n, example in enumerate(islice(examples, self.survey.examples), start=1):
+            assert example.label is not None
+            if n <= first:
+                pool.learn(example)
+            else:
+                raw = pool.predict(example)[model.champion]
+                served.add(loss.loss(raw, example.label), example.weight)
+            if n in marks:
+                yield Point(n, served.total, served.weight)

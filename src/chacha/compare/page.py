@@ -1,0 +1,80 @@
+"""The report of a comparison: one HTML file that needs nothing else, or the figure alone."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from chacha.compare.figures import curves_figure, save, svg_text
+from chacha.compare.methods import METHODS
+from chacha.compare.results import Outcome
+from chacha.compare.scores import rows_of
+from chacha.compare.study import Comparison
+
+__all__ = ["write_report"]
+
+STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem;
+  color: #1b1b1b; background: #fff; }
+h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2.5rem; overflow-wrap: anywhere; }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+th, td { text-align: right; padding: .3rem .6rem; border-bottom: 1px solid #ddd; }
+th:first-child, td:first-child { text-align: left; }
+.wide { overflow-x: auto; } svg { max-width: 100%; height: auto; background: #fff; }
+.failed { border-left: 4px solid #d55e00; padding-left: .8rem; }
+dt { font-weight: 600; } dd { margin: 0 0 .4rem 1.2rem; } pre { overflow-x: auto; }
+@media (prefers-color-scheme: dark) { body { color: #e6e6e6; background: #161616; }
+  th, td { border-color: #3a3a3a; } }
+"""
+HEAD = ("method", "loss (mean ± sd)", "÷ naive", "score", "promotions", "CPU s", "champion")
+
+
+def write_report(path: str, found: Comparison, about: Mapping[str, Any]) -> None:
+    """Write the report; the ending tells whether all of it (.html) or the curves (.svg, .png)."""
+    streams = {name: outcomes for name, outcomes in found.outcomes.items() if outcomes}
+    if Path(path).suffix != ".html":
+        save(curves_figure(streams), path)
+        return
+    Path(path).write_text("".join(_page(streams, found, about)), encoding="utf-8")
+
+
+def _page(
+    streams: Mapping[str, Mapping[str, Sequence[Outcome]]],
+    found: Comparison,
+    about: Mapping[str, Any],
+) -> Iterator[str]:
+    yield "<!doctype html><html lang=en><meta charset=utf-8>"
+    yield '<meta name=viewport content="width=device-width, initial-scale=1">'
+    yield f"<title>chacha: methods side by side</title><style>{STYLE}</style>"
+    yield "<h1>Methods side by side</h1>"
+    yield f"<p>{len(streams)} streams, {about['seeds']} seeds, chacha {about['version']}.</p>"
+    for failure in found.failures:
+        yield f"<p class=failed>{html.escape(str(failure))}</p>"
+    for name, outcomes in streams.items():
+        n = next(iter(outcomes.values()))[0].examples
+        yield f"<h2>{html.escape(name)}</h2><p>{n} examples</p>"
+        yield from _table(outcomes)
+        yield svg_text(curves_figure({name: outcomes}))
+    yield "<h2>The methods</h2><dl>"
+    for method in dict.fromkeys(m for outcomes in streams.values() for m in outcomes):
+        yield f"<dt>{method}</dt><dd>{html.escape(METHODS[method].about)}</dd>"
+    yield "</dl><p>score: 0 for naive, 1 for exhaustive. The shade is ± one standard deviation "
+    yield f"over the seeds.</p><details><summary>Settings</summary><pre>{_plain(about)}</pre>"
+    yield "</details></html>\n"
+
+
+def _plain(about: Mapping[str, Any]) -> str:
+    return html.escape(json.dumps(about, indent=2))
+
+
+def _table(outcomes: Mapping[str, Sequence[Outcome]]) -> Iterator[str]:
+    yield "<div class=wide><table><tr>" + "".join(f"<th>{cell}</th>" for cell in HEAD) + "</tr>"
+    for method, row in rows_of(outcomes).items():
+        champions = sorted({outcome.champion for outcome in outcomes[method]})
+        shown = champions[0] if len(champions) == 1 else f"{len(champions)} different"
+        cells = [method, *row.shown(), shown]
+        yield "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>"
+    yield "</table></div>"

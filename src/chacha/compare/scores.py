@@ -1,0 +1,137 @@
+"""Scores: losses relative to naive, the paper's normalised score, and a table of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean, pstdev
+from typing import Any, NamedTuple
+
+from chacha.compare.methods import METHODS
+from chacha.compare.results import Outcome
+
+__all__ = ["Row", "normalised", "rows_of", "table_lines", "to_json"]
+
+
+def normalised(loss: float, naive: float, exhaustive: float) -> float:
+    """The paper's score: 0 for Naive, 1 for Exhaustive (section 5).
+
+    >>> normalised(8.0, naive=10.0, exhaustive=6.0)
+    0.5
+    """
+    return (naive - loss) / (naive - exhaustive) + 0.0  # no minus zero
+
+
+class Row(NamedTuple):
+    """What one method came to on one stream, over the seeds.
+
+    `relative` is the mean loss divided by naive's, None if naive did not run; `score` is None
+    unless naive and exhaustive ran and differ. ± is the standard deviation over the seeds (of
+    all of them: divided by their number, as in the paper).
+    """
+
+    loss: Sequence[float]
+    relative: float | None
+    relative_sd: float | None
+    score: float | None
+    score_sd: float | None
+    promotions: float
+    cpu_seconds: float
+
+    def shown(self) -> tuple[str, ...]:
+        """The numbers for people: mean ± sd, promotions and CPU seconds.
+
+        >>> Row([3.0, 5.0], 0.5, 0.125, None, None, 1.0, 0.25).shown()
+        ('4 ± 1', '0.500 ± 0.125', '', '1.0', '0.25')
+        """
+        sd = pstdev(self.loss) if all(map(math.isfinite, self.loss)) else math.nan
+        return (
+            f"{fmean(self.loss):.6g} ± {sd:.2g}",
+            _pair(self.relative, self.relative_sd, ".3f"),
+            _pair(self.score, self.score_sd, ".2f"),
+            f"{self.promotions:.1f}",
+            f"{self.cpu_seconds:.2f}",
+        )
+
+
+def _pair(mean: float | None, sd: float | None, form: str) -> str:
+    return "" if mean is None or sd is None else f"{mean:{form}} ± {sd:{form}}"
+
+
+def rows_of(outcomes: Mapping[str, Sequence[Outcome]]) -> dict[str, Row]:
+    """The row of every method.
+
+    A method that learns only at first (offline) is compared over what comes after that: so
+    are naive and exhaustive for its row.
+
+    >>> from chacha.compare.results import Point
+    >>> def lost(*losses):
+    ...     return [Outcome(1, 0, "", 0.5, (Point(1, loss, 1.0),)) for loss in losses]
+    >>> rows = rows_of({"naive": lost(4, 4), "exhaustive": lost(2, 2), "paper": lost(4, 3)})
+    >>> [row.score for row in rows.values()]
+    [0.0, 1.0, 0.25]
+    >>> rows["paper"].relative, rows["paper"].relative_sd
+    (0.875, 0.125)
+    """
+    return {method: _row(method, outcomes) for method in outcomes}
+
+
+def _row(method: str, outcomes: Mapping[str, Sequence[Outcome]]) -> Row:
+    mine = outcomes[method]
+    begin = 0
+    if method in METHODS and METHODS[method].learns < 1.0:
+        begin = math.ceil(METHODS[method].learns * mine[0].examples)
+
+    def mean_of(other: str) -> float | None:
+        if other not in outcomes:
+            return None
+        return fmean(outcome.loss_since(begin) for outcome in outcomes[other])
+
+    losses = [outcome.loss for outcome in mine]
+    naive, exhaustive = mean_of("naive"), mean_of("exhaustive")
+    mean, sd = fmean(losses), pstdev(losses) if all(map(math.isfinite, losses)) else math.nan
+    relative = relative_sd = score = score_sd = None
+    if naive:
+        relative, relative_sd = mean / naive, sd / naive
+    if naive is not None and exhaustive is not None and naive != exhaustive:
+        score = normalised(mean, naive, exhaustive)
+        score_sd = sd / abs(naive - exhaustive)
+    promotions = fmean(outcome.promotions for outcome in mine)
+    cpu = fmean(outcome.cpu_seconds for outcome in mine)
+    return Row(losses, relative, relative_sd, score, score_sd, promotions, cpu)
+
+
+def to_json(rows: Mapping[str, Row]) -> dict[str, Any]:
+    """The rows as JSON can hold them; it has no word for infinity.
+
+    >>> to_json({"paper": Row([math.inf], None, None, None, None, 1.0, 2.0)})["paper"]["loss"]
+    [None]
+    """
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            return [plain(inner) for inner in value]
+        return value if not isinstance(value, float) or math.isfinite(value) else None
+
+    return {
+        method: {name: plain(value) for name, value in row._asdict().items()}
+        for method, row in rows.items()
+    }
+
+
+HEAD = ("method", "loss", "/ naive", "score", "promotions", "CPU s")
+
+
+def table_lines(rows: Mapping[str, Row]) -> Iterator[str]:
+    """The rows as a table of text.
+
+    >>> for line in table_lines({"naive": Row([4.0, 4.0], 1.0, 0.0, 0.0, 0.0, 0.0, 0.25)}):
+    ...     print(line)
+    method   loss        / naive        score  promotions  CPU s
+    naive   4 ± 0  1.000 ± 0.000  0.00 ± 0.00         0.0   0.25
+    """
+    shown = [HEAD, *((method, *row.shown()) for method, row in rows.items())]
+    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+    for first, *rest in shown:
+        cells = [cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True)]
+        yield "  ".join([first.ljust(widths[0]), *cells]).rstrip()
