@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from chacha.errors import ConfigError
 from chacha.example import Example, make_example
 from chacha.sources.bags import Groups, sparse_rows
+from chacha.sources.blocks import CellColumn, ColumnBlock, NumberColumn, WordsColumn
+from chacha.sources.columns import pairs_cell
+from chacha.vwtext import hash_name
 
 __all__ = ["STREAMS", "SynthSource", "check_ends", "open_synth"]
 
@@ -92,30 +95,45 @@ def _drift(rng: np.random.Generator, size: int, start: int, half: int) -> Block:
 
 
 Row = tuple[Groups, float]
+Draw = Callable[[np.random.Generator, int, int, int], Block]
 Stream = Callable[[np.random.Generator, int, int, int], Iterable[Row]]
 
 
-def _rows(make: Callable[[np.random.Generator, int, int, int], Block]) -> Stream:
-    """The stream of a generator that draws one value for each feature."""
-
-    def rows(rng: np.random.Generator, size: int, start: int, half: int) -> Iterator[Row]:
-        names, values, labels = make(rng, size, start, half)
-        for row, label in zip(values, labels, strict=True):
-            groups: Groups = {}
-            for (group, name), value in zip(names, row, strict=True):
-                pair = (f"{name}={value}", 1.0) if isinstance(value, str) else (name, value)
-                groups.setdefault(group, []).append(pair)
-            yield groups, label
-
-    return rows
+def _rows(block: Block) -> Iterator[Row]:
+    """The rows of a block, one value for each feature."""
+    names, values, labels = block
+    for row, label in zip(values, labels, strict=True):
+        groups: Groups = {}
+        for (group, name), value in zip(names, row, strict=True):
+            pair = (f"{name}={value}", 1.0) if isinstance(value, str) else (name, value)
+            groups.setdefault(group, []).append(pair)
+        yield groups, label
 
 
+def _columns(block: Block, rows: int, place: str) -> ColumnBlock:
+    """The first rows of a block as columns."""
+    names, values, labels = block
+    groups: dict[str, list[NumberColumn | CellColumn | WordsColumn]] = {}
+    for (group, name), column in zip(names, zip(*values[:rows], strict=True), strict=True):
+        if isinstance(column[0], str):
+            words, seed = sorted(set(column)), hash_name(group, 0)
+            cells = [pairs_cell([(f"{name}={word}", 1.0)], seed).features for word in words]
+            at = np.array([words.index(word) for word in column], np.int32)
+            groups.setdefault(group, []).append(CellColumn(cells, at))
+        else:
+            groups.setdefault(group, []).append(NumberColumn(name, np.array(column, float)))
+    return ColumnBlock(groups, np.array(labels[:rows], np.float32), lambda row: place)
+
+
+DENSE: dict[str, Draw] = {
+    "fried": _fried,
+    "2dplanes": _2dplanes,
+    "mv": _mv,
+    "interactions": _interactions,
+    "drift": _drift,
+}
 STREAMS: dict[str, Stream] = {
-    "fried": _rows(_fried),
-    "2dplanes": _rows(_2dplanes),
-    "mv": _rows(_mv),
-    "interactions": _rows(_interactions),
-    "drift": _rows(_drift),
+    **{name: lambda *drawn, draw=draw: _rows(draw(*drawn)) for name, draw in DENSE.items()},
     "sparse": lambda rng, size, start, half: sparse_rows(rng, size),
 }
 
@@ -141,14 +159,26 @@ class SynthSource:
         self.endless = n is None
 
     def __iter__(self) -> Iterator[Example]:
+        for drawn, left in self._parts():
+            for groups, label in islice(STREAMS[self.stream](*drawn), left):
+                yield make_example(groups, label)
+
+    def blocks(self) -> Iterator[ColumnBlock | Example]:
+        """The rows as columns, of the streams that have a value for every feature."""
+        if self.stream not in DENSE:
+            yield from self
+            return
+        for drawn, left in self._parts():
+            yield _columns(DENSE[self.stream](*drawn), left, self.name)
+
+    def _parts(self) -> Iterator[tuple[tuple[np.random.Generator, int, int, int], int]]:
+        """What to draw a block of rows with, and how many of them there are."""
         rng = np.random.default_rng(self.seed)
         half = self.n // 2 if self.n else 50_000
         start = 0
         while self.n is None or start < self.n:
-            left = None if self.n is None else self.n - start
-            rows = STREAMS[self.stream](rng, BLOCK, start, half)
-            for groups, label in islice(rows, left):
-                yield make_example(groups, label)
+            left = BLOCK if self.n is None else min(BLOCK, self.n - start)
+            yield (rng, BLOCK, start, half), left
             start += BLOCK
 
 
