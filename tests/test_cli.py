@@ -341,7 +341,7 @@ def test_a_terminal_gets_a_status_line_and_rows_that_fit() -> None:
     """On a pseudo-terminal of 60 columns; a log (every other test) gets whole rows."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
-    words = ["run", "synth:fried", "--limit", "6000", "--init", "interactions=ab,cd,ef,gh"]
+    words = ["run", "synth:fried", "--limit", "400000", "--init", "interactions=ab,cd,ef,gh"]
     env = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "LINES")}
     env["TERM"] = "xterm"
     command = [sys.executable, "-m", "chacha", *words]

@@ -83,7 +83,7 @@ def test_bad_rows_do_not_decide(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("x,y\n1,2\n2,nan\n3,4\noops,5000\n" + "1,3\n" * 200)
     found = survey(chacha.open_source(path), on_bad=OnBad.SKIP)
-    assert found == Survey(202, 2.0, 4.0)
+    assert found == Survey(202, 2.0, 4.0, groups=1)
 
 
 def test_what_cannot_be_read_twice_is_refused(tmp_path: Path) -> None:
