@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import chacha
 from chacha import ChaCha, ConfigError
-from chacha.compare import METHODS, Settings, Stream, Study, normalised, rows_of
+from chacha.compare import METHODS, Method, Settings, Stream, Study, normalised, rows_of
 from chacha.compare.results import Kept, Outcome, Point
 from chacha.compare.scores import to_json
 from chacha.compare.workers import Task, Tell, Workers
@@ -379,3 +379,24 @@ def test_a_study_needs_streams_and_methods(tmp_path: Path) -> None:
         study(tmp_path, [])
     with pytest.raises(ConfigError, match="seeds must be a whole number"):
         Study([Stream(STREAM)], ["naive"], 0)
+
+
+def halved(**settings: Any) -> ChaCha:
+    return ChaCha.paper(**{**settings, "init": {"learning_rate": 0.25}})
+
+
+def test_a_method_of_ones_own(tmp_path: Path) -> None:
+    own = Method("halved", "half the rate", halved)
+    found = study(tmp_path, methods=["naive", own], workers=2).finish()
+    assert not found.failures
+    model = ChaCha.paper(init={"learning_rate": 0.25}, seed=2)
+    assert found.outcomes[STREAM]["halved"][2].loss == model.run(STREAM).loss
+
+
+@pytest.mark.parametrize("ending", ["svg", "png", "pdf"])
+def test_the_same_figure_gives_the_same_bytes(tmp_path: Path, ending: str) -> None:
+    found = study(tmp_path / "kept").finish()
+    paths = [tmp_path / f"{i}.{ending}" for i in range(2)]
+    for path in paths:
+        figures().save(figures().curves_figure(found.outcomes), path)
+    assert paths[0].read_bytes() == paths[1].read_bytes()

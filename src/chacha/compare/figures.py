@@ -5,16 +5,18 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping, Sequence
 from math import ceil
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from chacha.compare.methods import METHODS
 from chacha.compare.results import Outcome
 from chacha.errors import MissingExtra
 
 try:
+    from matplotlib import rc_context
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 except ImportError as error:
@@ -63,12 +65,9 @@ def curve_of(outcomes: Sequence[Outcome], begin: int = 0) -> tuple[Array, Array,
 def draw_curves(axes: Axes, outcomes: Mapping[str, Sequence[Outcome]]) -> None:
     """The curves of all methods, each with its band; what is off the scale is told in the legend.
 
-    With a method that learns only at first, all curves begin where it is frozen.
+    If a method is frozen at some point, all curves begin there.
     """
-    begin = 0
-    for method, found in outcomes.items():
-        if METHODS[method].learns < 1.0:
-            begin = ceil(METHODS[method].learns * found[0].examples)
+    begin = max(found[0].frozen for found in outcomes.values())
     curves = {method: curve_of(found, begin) for method, found in outcomes.items()}
     last = {method: float(mean[-1]) for method, (_, mean, _) in curves.items() if len(mean)}
     most = OFF_SCALE * last.get("naive", min(last.values()))
@@ -105,15 +104,21 @@ def curves_figure(streams: Mapping[str, Mapping[str, Sequence[Outcome]]]) -> Fig
     return figure
 
 
-def save(figure: Figure, path: str) -> None:
+SVG = {"svg.hashsalt": "chacha", "svg.fonttype": "none"}  # the same bytes; text as text
+
+
+def save(figure: Figure, path: str | PathLike[str]) -> None:
     """Write a figure as the ending of `path` says; the same figure gives the same bytes."""
-    svg = str(path).endswith(".svg")
-    figure.savefig(path, dpi=150, metadata={"Date": None} if svg else None)
+    ending = Path(path).suffix
+    dated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+    with rc_context(SVG):
+        figure.savefig(path, dpi=150, metadata=dated.get(ending))
 
 
 def svg_text(figure: Figure) -> str:
     """A figure as an SVG element, for a page."""
     buffer = io.StringIO()
-    figure.savefig(buffer, format="svg", metadata={"Date": None})
+    with rc_context(SVG):
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
     text = buffer.getvalue()
     return text[text.index("<svg") :]

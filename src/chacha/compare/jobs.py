@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from typing import Any
 
-from chacha.compare.methods import Method, method_named
+from chacha.compare.methods import Method
 from chacha.compare.results import Kept, Outcome, Point, key_of
 from chacha.compare.workers import Tell
 from chacha.errors import ConfigError, SourceError
@@ -44,7 +44,6 @@ from chacha.survey import Survey, survey
 __all__ = ["Job", "Look", "LookAt", "Settings", "Stream"]
 
 MARKS = 200  # points of a curve
-OFFLINE = 0.2
 
 
 @dataclass(frozen=True)
@@ -185,45 +184,51 @@ class LookAt:
 class Job:
     """A task: one method passes over one stream with one seed.
 
+    >>> from chacha.compare import METHODS
     >>> stream, settings = Stream("synth:interactions,n=100"), Settings()
-    >>> job = Job(stream, settings, "naive", 0, Survey(100, -4.0, 4.0, 5))
+    >>> job = Job(stream, settings, METHODS["naive"], 0, Survey(100, -4.0, 4.0, 5))
     >>> job(lambda share: None).examples
     100
     """
 
     stream: Stream
     settings: Settings
-    method: str
+    method: Method
     seed: int
     survey: Survey
 
     @property
     def cost(self) -> float:
         """About how long it takes, in any unit."""
-        models = method_named(self.method).live(self.settings.budget, self.survey.groups)
+        models = self.method.live(self.settings.budget, self.survey.groups)
         return self.survey.examples * (4.0 + models)  # reading is about four models' work
 
     def __call__(self, tell: Tell) -> Outcome:
         """Pass over the stream."""
-        method = method_named(self.method)
-        model = self.settings.model(method, self.seed)
+        model = self.settings.model(self.method, self.seed)
         source = self.stream.open(model.reader, self.survey.shift(self.stream.log_target))
         began = cpu_seconds()
         curve: list[Point] = []
-        passing = self._frozen if method.learns < 1.0 else self._follow
-        for point in passing(model, source):
+        for point in self._frozen(model, source) if self.frozen else self._follow(model, source):
             curve.append(point)
             tell(point.n / self.survey.examples)
         took = cpu_seconds() - began
         if not curve or curve[-1].n != self.survey.examples:
             raise SourceError(f"{self.stream.name}: has changed since it was looked at")
-        return Outcome(curve[-1].n, model.promotions, str(model.champion), took, tuple(curve))
+        champion = str(model.champion)
+        return Outcome(curve[-1].n, model.promotions, champion, took, tuple(curve), self.frozen)
+
+    @property
+    def frozen(self) -> int:
+        """After how many examples nothing is learned any more; 0: it always is."""
+        share = self.method.learns
+        return math.ceil(share * self.survey.examples) if share < 1.0 else 0
 
     @property
     def marks(self) -> list[int]:
         """After how many examples the curve has its points."""
         n = self.survey.examples
-        return sorted({math.ceil(n * k / MARKS) for k in range(1, MARKS + 1)})
+        return sorted({math.ceil(n * k / MARKS) for k in range(1, MARKS + 1)} | {self.frozen} - {0})
 
     def _follow(self, model: ChaCha, source: Source) -> Iterator[Point]:
         """Algorithm 1 or a variant of it, in stretches from mark to mark."""
@@ -236,12 +241,12 @@ class Job:
     def _frozen(self, model: ChaCha, source: Source) -> Iterator[Point]:
         """Offline: what is learned at first is kept; only what comes after it is charged."""
         pool, loss, served = model.pool, self.settings.loss, Standing()
-        first, marks = math.ceil(OFFLINE * self.survey.examples), set(self.marks)
+        marks = set(self.marks)
         on_bad = self.stream.on_bad or OnBad.ERROR
         examples = good_examples(source, on_bad, Skipped(), lambda e: labelled(e, loss))
         for n, example in enumerate(islice(examples, self.survey.examples), start=1):
             assert example.label is not None
-            if n <= first:
+            if n <= self.frozen:
                 pool.learn(example)
             else:
                 raw = pool.predict(example)[model.champion]

@@ -23,12 +23,43 @@ from chacha.space import Space
 __all__ = ["METHODS", "Method", "method_named"]
 
 
+def _always(space: Space) -> bool:
+    return True
+
+
+def _never(space: Space) -> bool:
+    return False
+
+
+def _several_numbers(space: Space) -> bool:
+    return len(space.domains) > 1  # of one number both neighbours are proposed, whatever the seed
+
+
+def _budget(budget: int, groups: int) -> int:
+    return budget
+
+
+def _one(budget: int, groups: int) -> int:
+    return 1
+
+
+def _pairs(budget: int, groups: int) -> int:
+    return 1 + groups * (groups - 1) // 2
+
+
+def _naive(**settings: Any) -> ChaCha:
+    return ChaCha.paper(**{**settings, "budget": 1})
+
+
 @dataclass(frozen=True)
 class Method:
     """One way to pass over a stream.
 
+    A method of your own is one too, if workers can import its functions. Its results are kept
+    under its name, so give it another when it changes.
+
     `make` gives the model for the settings of :class:`~chacha.ChaCha`. `draws` tells whether the
-    seed matters; `live` how many models it runs at once, of a budget and a number of groups.
+    seed matters; `live` about how many models run at once, of a budget and a number of groups.
     `learns` is the share of the stream after which nothing is learned any more.
 
     >>> METHODS["random"].make(budget=3, seed=1).settings["algorithm"]
@@ -38,21 +69,9 @@ class Method:
     name: str
     about: str
     make: Callable[..., ChaCha]
-    draws: Callable[[Space], bool] = lambda space: True
-    live: Callable[[int, int], int] = lambda budget, groups: budget
+    draws: Callable[[Space], bool] = _always
+    live: Callable[[int, int], int] = _budget
     learns: float = 1.0
-
-
-def _naive(**settings: Any) -> ChaCha:
-    return ChaCha.paper(**{**settings, "budget": 1})
-
-
-def _never(space: Space) -> bool:
-    return False
-
-
-def _one(budget: int, groups: int) -> int:
-    return 1
 
 
 METHODS = {
@@ -68,8 +87,8 @@ METHODS = {
             "exhaustive",
             "the initial configuration and the whole first batch, for good; b is ignored",
             partial(ChaCha.paper, algorithm=Exhaustive),
-            lambda space: len(space.domains) > 1,  # of one number both neighbours are proposed
-            lambda budget, groups: 1 + groups * (groups - 1) // 2,
+            _several_numbers,
+            _pairs,
         ),
         Method("paper", "ChaCha as printed", ChaCha.paper),
         Method("flaml", "ChaCha with the constants of the authors' code", ChaCha.flaml),

@@ -60,7 +60,8 @@ def _page(
         yield svg_text(curves_figure({name: outcomes}))
     yield "<h2>The methods</h2><dl>"
     for method in dict.fromkeys(m for outcomes in streams.values() for m in outcomes):
-        yield f"<dt>{method}</dt><dd>{html.escape(METHODS[method].about)}</dd>"
+        about_it = METHODS[method].about if method in METHODS else ""
+        yield f"<dt>{html.escape(method)}</dt><dd>{html.escape(about_it)}</dd>"
     yield "</dl><p>score: 0 for naive, 1 for exhaustive. The shade is ± one standard deviation "
     yield f"over the seeds.</p><details><summary>Settings</summary><pre>{_plain(about)}</pre>"
     yield "</details></html>\n"

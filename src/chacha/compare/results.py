@@ -31,6 +31,8 @@ class Point(NamedTuple):
 class Outcome:
     """What one method came to on one stream with one seed.
 
+    The first `frozen` examples were learned and not charged; nothing was learned after them.
+
     >>> Outcome(4, 2, "+ab", 0.1, (Point(2, 1.0, 2.0), Point(4, 4.0, 4.0))).loss
     1.0
     """
@@ -40,6 +42,7 @@ class Outcome:
     champion: str
     cpu_seconds: float
     curve: tuple[Point, ...]
+    frozen: int = 0
 
     @property
     def loss(self) -> float:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean, pstdev
 from typing import Any, NamedTuple
 
-from chacha.compare.methods import METHODS
 from chacha.compare.results import Outcome
 
 __all__ = ["Row", "normalised", "rows_of", "table_lines", "to_json"]
@@ -61,8 +60,8 @@ def _pair(mean: float | None, sd: float | None, form: str) -> str:
 def rows_of(outcomes: Mapping[str, Sequence[Outcome]]) -> dict[str, Row]:
     """The row of every method.
 
-    A method that learns only at first (offline) is compared over what comes after that: so
-    are naive and exhaustive for its row.
+    A method that is frozen (offline) is compared over what comes after that: so are naive and
+    exhaustive for its row.
 
     >>> from chacha.compare.results import Point
     >>> def lost(*losses):
@@ -78,9 +77,7 @@ def rows_of(outcomes: Mapping[str, Sequence[Outcome]]) -> dict[str, Row]:
 
 def _row(method: str, outcomes: Mapping[str, Sequence[Outcome]]) -> Row:
     mine = outcomes[method]
-    begin = 0
-    if method in METHODS and METHODS[method].learns < 1.0:
-        begin = math.ceil(METHODS[method].learns * mine[0].examples)
+    begin = mine[0].frozen
 
     def mean_of(other: str) -> float | None:
         if other not in outcomes:

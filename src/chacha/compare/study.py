@@ -58,7 +58,7 @@ class _Run(NamedTuple):
 
 
 class Study:
-    """Every method on every stream with every seed.
+    """Every method (by name, or your own) on every stream with every seed.
 
     Results are kept in the folder `home` as they come. A study that is started again, or that
     shares runs with another, takes them from there; `fresh` runs all anew. A stream or a method
@@ -75,7 +75,7 @@ class Study:
     def __init__(
         self,
         streams: Sequence[Stream],
-        methods: Sequence[str],
+        methods: Sequence[str | Method],
         seeds: int = 5,
         *,
         first_seed: int = 0,
@@ -84,9 +84,11 @@ class Study:
         workers: int | None = None,
         fresh: bool = False,
     ) -> None:
-        self.streams, self.methods = list(streams), [method_named(name) for name in methods]
+        self.streams = list(streams)
+        self.methods = [m if isinstance(m, Method) else method_named(m) for m in methods]
         self.seeds = range(first_seed, first_seed + whole("seeds", seeds, 1))
-        for what, names in (("source", [s.name for s in streams]), ("method", list(methods))):
+        named = [method.name for method in self.methods]
+        for what, names in (("source", [s.name for s in streams]), ("method", named)):
             if not names:
                 raise ConfigError(f"name at least one {what}")
             for name in names:
@@ -134,7 +136,7 @@ class Study:
         total = done = 0.0
         for run in runs:
             look = looks[run.stream.name]
-            job = Job(run.stream, self.settings, run.method.name, run.seed, look.survey)
+            job = Job(run.stream, self.settings, run.method, run.seed, look.survey)
             total += job.cost
             kept = None if self.fresh else self.kept.get(run.key)
             if kept is None:

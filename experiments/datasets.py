@@ -1,0 +1,97 @@
+"""The data sets of the paper: from a folder with an INDEX.tsv, and from OpenML."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from chacha import Categories, ConfigError, LogTarget, TableSpec
+from chacha.compare import Stream
+
+__all__ = ["LISTED", "REPORTED", "DataSet", "find_sets", "missing_ids", "stream_of"]
+
+LISTED = (
+    *(573, 1201, 1195, 344, 1192, 201, 216, 41065, 42731, 4545, 42688, 1196, 23515, 1206),
+    *(1193, 42721, 42571, 42713, 537, 42724, 41540, 4549, 296, 574, 218, 5648, 215, 41539),
+    *(1199, 1203, 1191, 564, 1208, 42183, 42225, 42728, 42705, 42729, 42496, 41506),
+)
+"""The 40 data sets of appendix A.1, by their number at OpenML."""
+REPORTED = (
+    *(1191, 1199, 1203, 1206, 1575, 201, 215, 23515),
+    *(344, 41506, 42183, 42496, 42729, 5648, 564),
+)
+"""The 15 with results in the paper. 1575 is not among the 40 that the appendix lists."""
+ENDINGS = (".csv.gz", ".csv", ".parquet", ".arff")
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """One data set: its name, its number at OpenML if it has one, where it is read from."""
+
+    name: str
+    number: int | None
+    source: str
+    target: str | None = None
+    exact: bool = True  # the very rows of OpenML, not a relative
+
+    @property
+    def title(self) -> str:
+        """The name, with the number."""
+        if self.number is None:
+            return self.name
+        return f"{self.name} ({self.number}{'' if self.exact else ', a relative'})"
+
+    @property
+    def reported(self) -> int | None:
+        """Its number, if the paper has results on it."""
+        return self.number if self.number in REPORTED else None
+
+
+def find_sets(folder: Path | None, openml: bool) -> list[DataSet]:
+    """The regression sets of a folder, then those of the paper's that OpenML is asked for.
+
+    `INDEX.tsv` has the columns name, openml_id (or -), task and target; with a column
+    exact_or_relative, what begins with "near relative" is shown as one. A set that the paper
+    treats as regression counts as such, whatever its task is called.
+    """
+    found = list(_in_folder(folder)) if folder is not None else []
+    if openml:
+        ids = missing_ids(found)
+        found += [DataSet(f"openml {number}", number, f"openml:{number}") for number in ids]
+    if not found:
+        raise ConfigError("there are no data: give DATA=DIR, or OPENML=1 to fetch them")
+    return found
+
+
+def missing_ids(found: Iterable[DataSet]) -> list[int]:
+    """The numbers of the paper's data sets that are not there."""
+    have = {data.number for data in found}
+    return [number for number in dict.fromkeys((*REPORTED, *LISTED)) if number not in have]
+
+
+def _in_folder(folder: Path) -> Iterator[DataSet]:
+    index = folder / "INDEX.tsv"
+    if not index.exists():
+        raise ConfigError(f"{index}: no such file; it tells the names, targets and OpenML numbers")
+    with index.open(encoding="utf-8", newline="") as file:
+        for i, row in enumerate(csv.DictReader(file, delimiter="\t"), start=2):
+            try:
+                name, number, task = row["name"], row["openml_id"], row["task"]
+            except KeyError as error:
+                raise ConfigError(f"{index}:{i}: there is no column {error}") from error
+            known = int(number) if number.isdecimal() else None
+            if task != "regression" and known not in REPORTED:
+                continue
+            paths = [path for end in ENDINGS if (path := folder / f"{name}{end}").exists()]
+            if not paths:
+                raise ConfigError(f"{index}:{i}: there is no file {name}.csv.gz")
+            exact = not (row.get("exact_or_relative") or "").startswith("near relative")
+            yield DataSet(name, known, str(paths[0]), row.get("target") or None, exact)
+
+
+def stream_of(data: DataSet, limit: int) -> Stream:
+    """The data set as the paper takes it (`--paper-protocol`)."""
+    table = TableSpec(target=data.target, categories=Categories.CODE)
+    return Stream(data.source, table, log_target=LogTarget.AUTO, limit=limit)
