@@ -104,7 +104,10 @@ def curves_figure(streams: Mapping[str, Mapping[str, Sequence[Outcome]]]) -> Fig
     return figure
 
 
-SVG = {"svg.hashsalt": "chacha", "svg.fonttype": "none"}  # the same bytes; text as text
+SVG: dict[Any, Any] = {
+    "svg.hashsalt": "chacha",
+    "svg.fonttype": "none",
+}  # the same bytes; text as text
 
 
 def save(figure: Figure, path: str | PathLike[str]) -> None:
