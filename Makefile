@@ -42,8 +42,8 @@ native-test: $(READY) ## The engine's own tests, out of memory, fuzzed, with san
 	build/native-test/native/tests/fuzz_parser $(FUZZ) & build/native-test/native/tests/fuzz_text $(FUZZ) && wait $$!
 
 check: $(READY) ## Format, lint, types, import layers, documentation
-	$(BIN)/ruff format --check src tests benchmarks
-	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks experiments
+	$(BIN)/ruff check src tests benchmarks experiments
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/mkdocs build --strict --quiet --site-dir out/site

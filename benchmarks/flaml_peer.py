@@ -1,9 +1,9 @@
-"""FLAML's AutoVW over VW text, in an environment of its own: what an example costs, as JSON.
+"""FLAML's AutoVW over VW text, in an environment of its own: what it costs and loses, as JSON.
 
-    python flaml_peer.py FILE.vw ROWS
+    python flaml_peer.py FILE.vw ROWS [SEED]
 
 It needs the packages flaml and vowpalwabbit, and nothing of chacha. FLAML wants the VW of
-before version 9, in which the class `Workspace` was called `pyvw.vw`.
+before version 9, in which the class `Workspace` was called `pyvw.vw`; nothing else is changed.
 """
 
 from __future__ import annotations
@@ -23,16 +23,35 @@ def main() -> None:
     """Predict and learn every line with five live models, products tuned."""
     warnings.filterwarnings("ignore")
     pyvw.vw = pyvw.Workspace
-    with open(sys.argv[1]) as file:
-        lines = [line.rstrip("\n") for line in islice(file, int(sys.argv[2]))]
-    model = AutoVW(max_live_model_num=5, search_space={"interactions": AutoVW.AUTOMATIC})
+    path, rows, *seed = sys.argv[1:]
+    with open(path) as file:
+        lines = [line.rstrip("\n") for line in islice(file, int(rows))]
+    labels = [float(line.split(" ", 1)[0]) for line in lines]
+    model = AutoVW(
+        max_live_model_num=5,
+        search_space={"interactions": AutoVW.AUTOMATIC},
+        random_seed=int(seed[0]) if seed else None,
+    )
+    predictions: list[float] = []
+    champions: list[str] = []
     began = time.process_time()
     for line in lines:
-        model.predict(line)
+        predictions.append(model.predict(line))
         model.learn(line)
+        champion = model._trial_runner.champion_trial.trial_id
+        if champion not in champions[-1:]:
+            champions.append(champion)
     seconds = time.process_time() - began
-    versions = {name: version(name) for name in ("flaml", "vowpalwabbit", "scikit-learn")}
-    print(json.dumps({"ns": seconds / len(lines) * 1e9, "rows": len(lines), **versions}))
+    squares = [(p - y) ** 2 for p, y in zip(predictions, labels, strict=True)]
+    told = {
+        "ns": seconds / len(lines) * 1e9,
+        "rows": len(lines),
+        "loss": sum(squares) / len(lines),
+        "promotions": len(champions) - 1,
+        "champion": champions[-1],
+        "versions": {name: version(name) for name in ("flaml", "vowpalwabbit", "scikit-learn")},
+    }
+    print(json.dumps(told))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -13,6 +12,7 @@ from typing import Any
 
 import vowpalwabbit
 
+import flaml_env
 from streams import TARGET, Stream
 from timing import Method, cpu, nanoseconds
 
@@ -129,19 +129,7 @@ class Flaml:
     def __init__(self, home: Path, rows: int) -> None:
         self.python, self.rows = home / "bin" / "python", rows
         self.versions: dict[str, str] = {}
-        self.why_not = ""
-        ready = home / ".ready"
-        if ready.exists():
-            return
-        learner = f"vowpalwabbit=={version('vowpalwabbit')}"  # flaml[vw] wants a VW before 9
-        pip = [str(self.python), "-m", "pip", "install", "--quiet", "flaml>=2.3", learner]
-        for words in ([sys.executable, "-m", "venv", str(home)], [*pip, "scikit-learn"]):
-            made = subprocess.run(words, capture_output=True, text=True)
-            if made.returncode:
-                last = (made.stderr.strip() or made.stdout.strip()).splitlines()[-1:]
-                self.why_not = f"FLAML could not be installed: {' '.join(last)}"
-                return
-        ready.touch()
+        self.why_not = flaml_env.make(home)
 
     def one_pass(self, path: Path) -> float | None:
         """Nanoseconds an example over the first rows of a file."""
@@ -159,8 +147,8 @@ class Flaml:
             self.why_not = f"FLAML's AutoVW failed on {path.name}"
             return None
         found = json.loads(ran.stdout.splitlines()[-1])
-        took: float = found.pop("ns")
-        self.versions = {key: str(value) for key, value in found.items() if key != "rows"}
+        took: float = found["ns"]
+        self.versions = found["versions"]
         return took
 
 

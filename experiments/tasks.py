@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from chacha import Interactions, LogUniform, SampleComplexity, Space
-from chacha.compare import Failure, Outcome, Row, Settings, Study, rows_of
+from chacha.compare import Failure, Method, Outcome, Row, Settings, Study, rows_of
 from datasets import DataSet, stream_of
 
 __all__ = ["AUTHORS", "PRINTED", "Found", "Lab", "Task"]
@@ -65,7 +65,7 @@ class Lab:
         self.failures: dict[Failure, None] = {}
         self.began = time.monotonic()
 
-    def run(self, task: Task, methods: Sequence[str], sets: Sequence[DataSet]) -> Found:
+    def run(self, task: Task, methods: Sequence[str | Method], sets: Sequence[DataSet]) -> Found:
         """The methods on the data sets; one line on stderr tells how long it took."""
         if not sets:
             return Found()

@@ -62,15 +62,18 @@ def curve_of(outcomes: Sequence[Outcome], begin: int = 0) -> tuple[Array, Array,
     return n[seen], losses.mean(axis=0), losses.std(axis=0)
 
 
-def draw_curves(axes: Axes, outcomes: Mapping[str, Sequence[Outcome]]) -> None:
-    """The curves of all methods, each with its band; what is off the scale is told in the legend.
+def draw_curves(
+    axes: Axes, outcomes: Mapping[str, Sequence[Outcome]], off_scale: float = OFF_SCALE
+) -> None:
+    """The curves of all methods, each with its band.
 
-    If a method is frozen at some point, all curves begin there.
+    What loses more than `off_scale` times what naive does is off the scale, and told in the
+    legend. If a method is frozen at some point, all curves begin there.
     """
     begin = max(found[0].frozen for found in outcomes.values())
     curves = {method: curve_of(found, begin) for method, found in outcomes.items()}
     last = {method: float(mean[-1]) for method, (_, mean, _) in curves.items() if len(mean)}
-    most = OFF_SCALE * last.get("naive", min(last.values()))
+    most = off_scale * last.get("naive", min(last.values()))
     low, high = np.inf, -np.inf
     for method, (n, mean, sd) in curves.items():
         if method not in last:
