@@ -8,7 +8,7 @@ WORKERS ?= auto
 FUZZ ?= 20
 
 .DEFAULT_GOAL := help
-.PHONY: help run test native-test check bench docs clean
+.PHONY: help run test native-test check bench paper docs clean
 
 help: ## What can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 13
@@ -52,6 +52,12 @@ bench: $(READY) ## Speed and memory beside the peers (DATA=DIR for real streams)
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/memory.py
+
+OUT ?= out/paper
+
+paper: $(READY) ## The paper's tables and figures again: DATA=DIR, or OPENML=1; FLAML=0 leaves AutoVW out
+	$(BIN)/python experiments/paper.py --out $(OUT) $(if $(DATA),--data '$(DATA)') \
+		$(if $(OPENML),--openml) $(if $(filter 0,$(FLAML)),--no-flaml)
 
 docs: $(READY) ## The documentation as a site in out/site
 	$(BIN)/mkdocs build --strict --site-dir out/site

@@ -50,7 +50,9 @@ class DataSet:
 
 
 def find_sets(folder: Path | None, openml: bool) -> list[DataSet]:
-    """The regression sets of a folder, then those of the paper's that OpenML is asked for.
+    """The regression sets of a folder, and those of the paper's that OpenML is asked for.
+
+    Those with results in the paper come first, then the others that it lists.
 
     `INDEX.tsv` has the columns name, openml_id (or -), task and target; with a column
     exact_or_relative, what begins with "near relative" is shown as one. A set that the paper
@@ -62,7 +64,7 @@ def find_sets(folder: Path | None, openml: bool) -> list[DataSet]:
         found += [DataSet(f"openml {number}", number, f"openml:{number}") for number in ids]
     if not found:
         raise ConfigError("there are no data: give DATA=DIR, or OPENML=1 to fetch them")
-    return found
+    return sorted(found, key=lambda data: (data.number not in REPORTED, data.number not in LISTED))
 
 
 def missing_ids(found: Iterable[DataSet]) -> list[int]:

@@ -53,6 +53,9 @@ def bars(panels: Mapping[str, Mapping[str, Sequence[Bar]]]) -> Figure:
 
 
 def _bars(axes: Axes, groups: Mapping[str, Sequence[Bar]]) -> None:
+    if not groups:
+        axes.text(0.5, 0.5, "no data set is meaningful", ha="center", transform=axes.transAxes)
+        return
     labels = list(dict.fromkeys(bar.label for group in groups.values() for bar in group))
     width = 0.8 / max(1, len(labels))
     low, high = CROPPED
@@ -109,7 +112,6 @@ def drift(runs: Runs, title: str) -> Figure:
     figure = Figure(figsize=(13.0, 4.2), layout="constrained")
     left, right = figure.add_subplot(1, 2, 1), figure.add_subplot(1, 2, 2)
     draw_curves(left, runs, off_scale=np.inf)  # the frozen model is part of the picture
-    left.set_yscale("log")
     figure.suptitle(title, fontsize="medium")
     n = next(iter(runs.values()))[0].examples
     edges = np.linspace(0.2 * n, n, INTERVALS + 1)
@@ -121,7 +123,11 @@ def drift(runs: Runs, title: str) -> Figure:
         right.fill_between(middle, mean - sd, mean + sd, color=style.get("color"), alpha=0.15, lw=0)
     for edge in edges:
         right.axvline(float(edge), color="#bbbbbb", lw=0.6)
-    right.set_yscale("log")
+    for axes in (left, right):
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter("{x:.3g}")
+        axes.yaxis.set_minor_formatter("{x:.3g}")
+        axes.tick_params(axis="y", which="both", labelsize="small")
     right.set_xlabel("examples")
     right.set_ylabel("mean loss in the interval (log scale)")
     right.legend(fontsize="small", frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))

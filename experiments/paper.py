@@ -25,7 +25,7 @@ from datasets import DataSet, find_sets
 from drawings import Bar, bars, curves, demonstration, drift
 from results_page import Results, claim_scores, fill, scores_of, tables
 from tasks import AUTHORS, PRINTED, Found, Lab, Task
-from variants import NUMBERS_FIRST
+from variants import NUMBERS_FIRST, RESTARTED
 
 HERE = Path(__file__).parent
 NI = ("naive", "random", "exhaustive", "paper", "aggressive", "no-champion")
@@ -45,7 +45,7 @@ def main() -> None:
     parser.add_argument("--openml", action="store_true", help="fetch what is not in the folder")
     parser.add_argument("--out", type=Path, default=Path("out/paper"), help="where to write")
     parser.add_argument("--kept", type=Path, default=Path("out/paper/kept"), help="what was run")
-    parser.add_argument("--jobs", type=int, help="processes; all cores by default")
+    parser.add_argument("--jobs", type=int, help="processes; all cores by default, 0: this one")
     parser.add_argument("--no-flaml", action="store_true", help="do not run FLAML's AutoVW")
     parser.add_argument("--limit", type=int, default=SMALL, help="examples of the main study")
     given = parser.parse_args()
@@ -79,7 +79,8 @@ def run_all(lab: Lab, limit: int) -> Results:
     ordered = lab.run(
         Task("NI+LR", limit, AUTHORS), ["naive", "exhaustive", *NUMBERS_FIRST], lab.sets
     )
-    return Results(lab.sets, found, large, ordered)
+    restarted = lab.run(Task("NI", limit, AUTHORS), ["naive", "exhaustive", *RESTARTED], lab.sets)
+    return Results(lab.sets, found, large, ordered, restarted)
 
 
 def pick(results: Results, wanted: Sequence[str]) -> DataSet:
@@ -115,11 +116,10 @@ def draw_all(lab: Lab, results: Results, limit: int) -> Figures:
     figures["ablations"] = bars(
         {f"NI, {c} constants": ablation_groups(results, c) for c in (PRINTED, AUTHORS)}
     )
-    if results.large["NI", PRINTED].outcomes:
-        grown = results._replace(found=results.large)
-        figures["scores-1m"] = bars(
-            {f"{task}, up to 1M examples": groups(grown, task) for task in ("NI", "NI+LR")}
-        )
+    grown = results._replace(found=results.large)
+    figures["scores-1m"] = bars(
+        {f"{task}, up to 1M examples": groups(grown, task) for task in ("NI", "NI+LR")}
+    )
     data = pick(results, DRIFT)
     methods = ["naive", "random", "exhaustive", "paper", "flaml", "offline"]
     drifted = lab.run(Task("NI", limit), methods, [data])
@@ -173,7 +173,8 @@ def beside(sets: Sequence[DataSet], given: argparse.Namespace) -> dict[str, str]
 
 def cpu_seconds(results: Results) -> float:
     """What all runs took."""
-    every = [*results.found.values(), *results.large.values(), results.numbers_first]
+    every = [*results.found.values(), *results.large.values()]
+    every += [results.numbers_first, results.restarted]
     return sum(
         outcome.cpu_seconds
         for found in every

@@ -32,6 +32,7 @@ class Results(NamedTuple):
     found: Mapping[tuple[str, str], Found]
     large: Mapping[tuple[str, str], Found]
     numbers_first: Found
+    restarted: Found
 
     def reported(self) -> list[DataSet]:
         """The sets that the paper has results on, in its order."""
@@ -74,32 +75,29 @@ def claim_scores(results: Results) -> dict[str, dict[str, list[Scores]]]:
     }
 
 
-def _beside(
-    results: Results, task: str, told: Mapping[int, Scores], methods: Sequence[str]
-) -> Iterator[Cells]:
-    """The paper's score next to ours."""
+def _beside(results: Results, task: str, methods: Sequence[str], variant: str = "") -> str:
+    """The paper's scores next to ours; `variant` names one as the authors' code has it."""
+    told = reported.NI if task == "NI" else reported.NI_LR
+    changed = results.numbers_first if variant == "numbers first" else results.restarted
+    hows = [PRINTED, AUTHORS, *([variant] if variant else [])]
+    heads = [[f"{TITLES[m]}: paper", *(f"ours, {how}" for how in hows)] for m in methods]
+    rows: list[Cells] = []
     for data in results.reported():
         cells = [data.title]
         for method in methods:
             cells.append(str(told[data.reported or 0][method]))
             for constants in CONSTANTS:
-                found = results.found[task, constants]
-                cells.append(_score(found, data.name, method))
-            if task == "NI+LR":
-                cells.append(_score(results.numbers_first, data.name, f"{method}, numbers first"))
-        yield cells
+                cells.append(_score(results.found[task, constants], data.name, method))
+            if variant:
+                cells.append(_score(changed, data.name, f"{method}, {variant}"))
+        rows.append(cells)
+    return table(["data set", *(head for some in heads for head in some)], rows)
 
 
 def _score(found: Found, name: str, method: str) -> str:
     if name not in found.outcomes or not found.meaningful(name):
         return "not meaningful"
     return str(scores_of(found, name).get(method, "-"))
-
-
-def _beside_head(task: str, methods: Sequence[str]) -> Cells:
-    more = [PRINTED, AUTHORS, *(["numbers first"] if task == "NI+LR" else [])]
-    heads = [[f"{TITLES[m]}: paper", *(f"ours, {how}" for how in more)] for m in methods]
-    return ["data set", *(head for some in heads for head in some)]
 
 
 def _set_rows(results: Results) -> Iterator[Cells]:
@@ -114,6 +112,9 @@ def _set_rows(results: Results) -> Iterator[Cells]:
         for task in ("NI", "NI+LR"):
             for constants in CONSTANTS:
                 found = results.found[task, constants]
+                if data.name not in found.outcomes:
+                    cells.append("-")
+                    continue
                 relative = found.rows(data.name)["exhaustive"].relative or math.nan
                 shown = f"{relative:.4f}" if abs(relative - 1.0) < 0.01 else f"{relative:.3f}"
                 cells.append(f"**{shown}**" if found.meaningful(data.name) else shown)
@@ -159,8 +160,6 @@ def _large_rows(results: Results) -> Iterator[Cells]:
 def tables(results: Results) -> dict[str, str]:
     """Every table of the page, by its name."""
     pair = [f"{t}, {c}" for t in ("NI", "NI+LR") for c in CONSTANTS]
-    ni, ni_lr = ("random", "chacha"), ("random", "chacha")
-    ablations = ("no-champion", "aggressive")
 
     def relative(task: str, methods: Sequence[str]) -> str:
         heads = [f"{TITLES[m]}, {c}" for m in methods for c in CONSTANTS]
@@ -175,13 +174,9 @@ def tables(results: Results) -> dict[str, str]:
     missing = [n for n in dict.fromkeys((*REPORTED, *LISTED)) if n not in _numbers(results)]
     return {
         "sets": table(["data set", "examples", "Naive, MSE", *pair], _set_rows(results)),
-        "ni": table(_beside_head("NI", ni), _beside(results, "NI", reported.NI, ni)),
-        "ablations": table(
-            _beside_head("NI", ablations), _beside(results, "NI", reported.NI, ablations)
-        ),
-        "ni_lr": table(
-            _beside_head("NI+LR", ni_lr), _beside(results, "NI+LR", reported.NI_LR, ni_lr)
-        ),
+        "ni": _beside(results, "NI", ("random", "chacha")),
+        "ablations": _beside(results, "NI", ("no-champion", "aggressive"), "restarted"),
+        "ni_lr": _beside(results, "NI+LR", ("random", "chacha"), "numbers first"),
         "relative_ni": relative("NI", METHODS),
         "relative_ni_lr": relative("NI+LR", METHODS[:3]),
         "large": table(["data set", "examples", *large_heads], _large_rows(results)),

@@ -88,7 +88,8 @@ class Lab:
         print(f"\r{told}: done, {seconds:.0f} s since the beginning", file=sys.stderr, flush=True)
         self.failures |= dict.fromkeys(study.result.failures)
         found = Found()
-        for data in sets:
-            if outcomes := study.result.outcomes.get(data.source):
+        for data in sets:  # one without all of its methods is among the failures
+            outcomes = study.result.outcomes.get(data.source, {})
+            if len(outcomes) == len(methods):
                 found.outcomes[data.name] = outcomes
         return found

@@ -1,20 +1,34 @@
-"""The order in which the authors' code tries challengers: those with another number first.
+"""Two ways in which the authors' code differs from the paper's text, to see what they change.
 
-The paper says "random among the pending". Their code takes the list's end first, where the
-oracle has put the proposals of numbers. These methods do so too, to see what it changes.
+Numbers first: the paper says "random among the pending"; the code takes the list's end first,
+where the oracle has put the proposals of numbers.
+
+Restarted: in the text a challenger leaves only if others wait (|S| > b), and in ours it keeps its
+model if it is chosen again at once. In the code it always leaves, and starts again from nothing.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
-from chacha import ChaCha, ChampionChallengers, Config, RandomChallengers, Scheduler
-from chacha.comparators import NoLeases
+from chacha import (
+    ChaCha,
+    ChampionChallengers,
+    Config,
+    Decision,
+    LeaseDoubled,
+    RandomChallengers,
+    Retired,
+    Scheduler,
+    WentLive,
+    WithoutChampion,
+)
+from chacha.comparators import LeasesOnly, NoLeases, NoSlotForTheChampion
 from chacha.compare import Method
 
-__all__ = ["NUMBERS_FIRST"]
+__all__ = ["NUMBERS_FIRST", "RESTARTED"]
 
 
 class NumbersFirst(Scheduler):
@@ -44,6 +58,55 @@ class RandomNumbersFirst(RandomChallengers):
     scheduling = NumbersFirstForGood
 
 
+class Restarted(LeasesOnly):
+    """Whoever has used up its lease leaves, and starts from nothing if it is chosen again."""
+
+    def schedule(
+        self,
+        B: Sequence[Config],
+        S: Collection[Config],
+        n: Mapping[Config, int],
+        upper: Mapping[Config, float],
+        n_min: int,
+        t: int = 0,
+    ) -> tuple[list[Config], list[Decision]]:
+        """Algorithm 2 without its guards."""
+        ended = [c for c in B if n[c] >= self.lease[c]]
+        live = [c for c in B if c not in ended and c in S]
+        decisions: list[Decision] = []
+        for c in ended:
+            self.lease[c] *= 2
+            decisions.append(LeaseDoubled(t, c, lease=self.lease[c], n=n[c]))
+        for c in (c for c in B if c not in live):
+            decisions.append(Retired(t, c, n=n[c], eliminated=c not in S))
+            if c not in S:
+                del self.lease[c]
+        while len(live) < self.slots and (waiting := [c for c in S if c not in live]):
+            live.append(self.choose(waiting, n_min))
+            decisions.append(WentLive(t, live[-1], lease=self.lease[live[-1]]))
+        return live, decisions
+
+
+class AggressiveRestarted(ChampionChallengers):
+    """The ablation as the authors' code has it."""
+
+    scheduling = Restarted
+
+
+class RestartedShared(Restarted, NoSlotForTheChampion):
+    """The same, with b slots for all."""
+
+
+class WithoutChampionRestarted(WithoutChampion):
+    """The other ablation as the authors' code has it."""
+
+    scheduling = RestartedShared
+
+
+RESTARTED = (
+    Method("aggressive, restarted", "", partial(ChaCha.paper, algorithm=AggressiveRestarted)),
+    Method("no-champion, restarted", "", partial(ChaCha.paper, algorithm=WithoutChampionRestarted)),
+)
 NUMBERS_FIRST = (
     Method("random, numbers first", "", partial(ChaCha.flaml, algorithm=RandomNumbersFirst)),
     Method("chacha, numbers first", "", partial(ChaCha.flaml, algorithm=ChaChaNumbersFirst)),

@@ -135,9 +135,10 @@ def key_of(**parts: Any) -> str:
 
 @cache
 def code_digest() -> str:
-    """A digest of this package but its command line: other code may give other results."""
+    """A digest of the code that makes results, which is all but what shows them."""
     home = Path(chacha.__file__).parent
-    files = sorted(path for path in home.rglob("*.py") if path.parent.name != "cli")
+    shows = {"cli", "figures.py", "page.py", "scores.py"}
+    files = sorted(path for path in home.rglob("*.py") if not shows & {path.name, path.parent.name})
     digest = hashlib.blake2b(digest_size=16)
     for path in [*files, Path(_native.__file__)]:
         digest.update(path.read_bytes())
