@@ -85,7 +85,7 @@ class Lab:
             if sys.stderr.isatty():
                 print(f"\r{told}: {at.doing} {at.done / at.total:4.0%}", end="", file=sys.stderr)
         seconds = time.monotonic() - self.began
-        print(f"\r{told}: done, {seconds:.0f} s since the beginning", file=sys.stderr, flush=True)
+        print(f"\r{told}: done after {seconds:.0f} s", file=sys.stderr, flush=True)
         self.failures |= dict.fromkeys(study.result.failures)
         found = Found()
         for data in sets:  # one without all of its methods is among the failures

@@ -337,15 +337,14 @@ def test_progress_rows_follow_vw(stream: Path) -> None:
     ][:5] == ["examples", "1", "2", "4", "8"]
 
 
-def test_a_terminal_gets_a_status_line_and_rows_that_fit() -> None:
-    """On a pseudo-terminal of 60 columns; a log (every other test) gets whole rows."""
+def on_a_terminal(*words: str) -> str:
+    """What the program says on a pseudo-terminal of 60 columns."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
-    words = ["run", "synth:fried", "--limit", "400000", "--init", "interactions=ab,cd,ef,gh"]
     env = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "LINES")}
     env["TERM"] = "xterm"
     command = [sys.executable, "-m", "chacha", *words]
-    with subprocess.Popen(command, stderr=theirs, env=env) as process:
+    with subprocess.Popen(command, stderr=theirs, stdout=subprocess.DEVNULL, env=env) as process:
         os.close(theirs)
         told = b""
         with contextlib.suppress(OSError):  # how a terminal says that the other side is gone
@@ -353,12 +352,24 @@ def test_a_terminal_gets_a_status_line_and_rows_that_fit() -> None:
                 told += data
     os.close(ours)
     assert process.returncode == 0
-    text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", told.decode())
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", told.decode())
+
+
+def test_a_terminal_gets_a_status_line_and_rows_that_fit() -> None:
+    """A log (every other test) gets whole rows."""
+    words = ("run", "synth:fried", "--limit", "400000", "--init", "interactions=ab,cd,ef,gh")
+    text = on_a_terminal(*words)
     assert re.search(r"\d+ examples, [\d,]+/s, champion \(initial\)", text)
     assert "served squared loss" in text
     rows = [line for line in re.split(r"[\r\n]+", text) if re.match(r" +\d+  ", line)]
     assert rows
     assert all(len(row) <= 60 for row in rows)
+
+
+def test_a_terminal_gets_a_bar_with_the_time_that_is_left(tmp_path: Path) -> None:
+    words = ("compare", "synth:fried,n=60000", "--seeds", "2", "--cache", str(tmp_path))
+    text = on_a_terminal(*words)
+    assert re.search(r"running .* \d+% 0:00:\d\d left 0:00:\d\d", text), text
 
 
 def test_version_and_help() -> None:
