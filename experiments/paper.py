@@ -59,7 +59,7 @@ def main() -> None:
     except ChaChaError as error:
         sys.exit(f"paper: {error}")
     values["claims"] = "\n".join(claim_lines(claim_scores(results)))
-    values["failures"] = "\n".join(f"- {failure}" for failure in lab.failures) or "None."
+    values["failures"] = "\n".join(f"- {failure}" for failure in lab.failures) or "Nothing."
     values["cpu"] = f"{cpu_seconds(results) / 60:.0f}"
     write(given.out, values, figures)
 

@@ -17,9 +17,6 @@ from chacha.settings import whole
 
 __all__ = ["Comparison", "Failure", "Progress", "Study"]
 
-Outcomes = Mapping[str, Sequence[Outcome]]
-"""By method: one outcome for every seed."""
-
 
 class Failure(NamedTuple):
     """What could not be done; without a method nothing could be done with the stream."""
