@@ -191,6 +191,7 @@ def test_a_method_that_fails_is_told_and_the_others_finish(tmp_path: Path) -> No
     found = study(tmp_path / "kept", [str(path)]).finish()
     assert list(found.outcomes[str(path)]) == ["naive", "random", "paper"]
     assert [(f.stream, f.method) for f in found.failures] == [(str(path), "exhaustive")]
+    assert "at most 256 can be live at once" in found.failures[0].message
 
 
 def fall(tell: Tell) -> None:
@@ -247,10 +248,11 @@ def test_what_is_kept_depends_on_the_content(tmp_path: Path) -> None:
         count = after
 
 
-def test_a_kept_file_that_is_broken_is_made_anew(tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", ["", '{"examples": 90', "{}", "[]", '{"curve": [1], "loss": 2}'])
+def test_a_kept_file_that_is_broken_is_made_anew(tmp_path: Path, text: str) -> None:
     first = study(tmp_path).finish()
     for path in tmp_path.rglob("*.json"):
-        path.write_text(path.read_text()[:20])
+        path.write_text(text)
     again = study(tmp_path).finish()
     assert [o.loss for o in again.outcomes[STREAM]["paper"]] == [
         o.loss for o in first.outcomes[STREAM]["paper"]
@@ -370,7 +372,7 @@ def test_results_are_written_whole_or_not_at_all(tmp_path: Path) -> None:
     kept = Kept(tmp_path)
     with pytest.raises(TypeError):
         kept.put("k", {"loss": object()})
-    assert list(tmp_path.rglob("*")) == [tmp_path / "k"], "the folder, and no file"
+    assert list(tmp_path.rglob("*")) == []
     assert kept.get("k") is None
 
 
@@ -400,3 +402,13 @@ def test_the_same_figure_gives_the_same_bytes(tmp_path: Path, ending: str) -> No
     for path in paths:
         figures().save(figures().curves_figure(found.outcomes), path)
     assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+def test_a_full_disk_names_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.replace", full)
+    with pytest.raises(OSError, match="No space left") as told:
+        Kept(tmp_path).put("k", {})
+    assert told.value.filename == str(tmp_path)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <stdexcept>
+#include <string>
 
 #include "weights.hpp"
 
@@ -59,7 +60,10 @@ std::uint32_t Bank::free_lane() {
   for (std::uint32_t lane = 0; lane < width_; ++lane) {
     if (!lanes_[lane].live) return lane;
   }
-  if (next_width(width_) > kMostLanes) throw std::length_error("no lane is left for another model");
+  if (next_width(width_) > kMostLanes) {
+    throw std::length_error("no lane is left for another model: at most " + std::to_string(kMostLanes) +
+                            " can be live at once (fewer groups have fewer products)");
+  }
   const auto lane = static_cast<std::uint32_t>(width_);
   widen(next_width(width_));
   return lane;

@@ -154,6 +154,14 @@ class Look:
         )
 
 
+def _survey_of(data: Mapping[str, Any] | None) -> Survey | None:
+    """What was seen before; something else counts as nothing."""
+    try:
+        return None if data is None else Survey(**data)
+    except TypeError:
+        return None
+
+
 @dataclass(frozen=True)
 class LookAt:
     """A task: look at a whole stream, unless that has been done."""
@@ -170,12 +178,11 @@ class LookAt:
         limit = stream.limit if stream.log_target is LogTarget.OFF else None
         told = {**stream.to_json(), "limit": limit}
         key = key_of(source=fingerprint, look=told, loss=type(self.loss).__name__)
-        found = None if self.fresh else self.kept.get(key)
-        if found is None:
+        seen = None if self.fresh else _survey_of(self.kept.get(key))
+        if seen is None:
             source = stream.open(DictReader(self.loss.label), None)
-            found = asdict(survey(source, loss=self.loss, limit=limit, on_bad=stream.on_bad))
-            self.kept.put(key, found)
-        seen = Survey(**found)
+            seen = survey(source, loss=self.loss, limit=limit, on_bad=stream.on_bad)
+            self.kept.put(key, asdict(seen))
         examples = seen.examples if stream.limit is None else min(stream.limit, seen.examples)
         return Look(fingerprint, replace(seen, examples=examples))
 

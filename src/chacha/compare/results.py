@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import chacha
 from chacha import _native
+from chacha.errors import DataError
 
 __all__ = ["Kept", "Outcome", "Point", "code_digest", "default_home", "key_of"]
 
@@ -72,8 +73,11 @@ class Outcome:
         >>> Outcome.from_json(json.loads(json.dumps(made.to_json()))) == made
         True
         """
-        curve = tuple(Point(*point) for point in data["curve"])
-        return cls(**{**data, "curve": curve})
+        try:
+            curve = tuple(Point(*point) for point in data["curve"])
+            return cls(**{**data, "curve": curve})
+        except (KeyError, TypeError) as error:
+            raise DataError(f"not an outcome: {data!r:.60}") from error
 
 
 class Kept:
@@ -100,18 +104,16 @@ class Kept:
 
     def put(self, key: str, data: Mapping[str, Any]) -> None:
         """Keep something; whoever reads meanwhile sees it as a whole or not at all."""
-        path = self._path(key)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=path.parent, prefix=".", delete=False
-        ) as file:
-            try:
-                json.dump(data, file)
-                file.flush()
-                os.replace(file.name, path)
-            except BaseException:
-                os.unlink(file.name)
-                raise
+        text, path = json.dumps(data), self._path(key)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(
+                "w", encoding="utf-8", dir=path.parent, prefix=".", delete=False
+            ) as file:
+                file.write(text)
+            os.replace(file.name, path)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(self.home)) from error
 
     def _path(self, key: str) -> Path:
         return self.home / key[:2] / f"{key}.json"

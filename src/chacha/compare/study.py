@@ -11,7 +11,7 @@ from chacha.compare.jobs import Job, Look, LookAt, Settings, Stream
 from chacha.compare.methods import Method, method_named
 from chacha.compare.results import Kept, Outcome, default_home
 from chacha.compare.workers import Report, Workers
-from chacha.errors import ConfigError
+from chacha.errors import ConfigError, DataError
 from chacha.resources import cores
 from chacha.settings import whole
 
@@ -135,12 +135,12 @@ class Study:
             look = looks[run.stream.name]
             job = Job(run.stream, self.settings, run.method, run.seed, look.survey)
             total += job.cost
-            kept = None if self.fresh else self.kept.get(run.key)
+            kept = self._kept(run.key)
             if kept is None:
                 jobs.append(job)
                 missing.append(run)
             else:
-                found[run.key] = Outcome.from_json(kept)
+                found[run.key] = kept
                 done += job.cost
         shares = [0.0] * len(jobs)
         open_runs = {name: sum(run.stream.name == name for run in missing) for name in looks}
@@ -155,6 +155,14 @@ class Study:
             last = report.ended and not open_runs[run.stream.name]
             yield Progress("running", done, total, run.stream.name if last else "")
         self._assemble(runs, found)
+
+    def _kept(self, key: str) -> Outcome | None:
+        """What was run before; a file that holds something else counts as none."""
+        data = None if self.fresh else self.kept.get(key)
+        try:
+            return None if data is None else Outcome.from_json(data)
+        except DataError:
+            return None
 
     def _runs(self, looks: Mapping[str, Look]) -> Iterator[_Run]:
         """All that is to be run, each once."""
