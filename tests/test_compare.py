@@ -225,6 +225,25 @@ def test_in_processes_as_in_this_one(tmp_path: Path) -> None:
     assert without_time({"": rows[0]}) == without_time({"": rows[1]})
 
 
+def test_the_same_bytes_in_another_format_are_another_stream(tmp_path: Path) -> None:
+    home, told = tmp_path / "kept", []
+    for ending in ("tsv", "csv"):
+        path = tmp_path / f"t.{ending}"
+        path.write_text("a,b\ty\n" + "1,2\t3\n" * 20)
+        found = study(home, [str(path)], ["naive"]).finish()
+        told.append(bool(found.outcomes[str(path)]))
+    assert told == [True, False], "as CSV the target is no number"
+
+
+def test_a_pattern_is_one_stream(tmp_path: Path) -> None:
+    home = tmp_path / "kept"
+    first, second = tmp_path / "1.vw", tmp_path / "2.vw"
+    first.write_text("1 |a x\n")
+    second.write_text("2 |a x\n")
+    both = study(home, [str(tmp_path / "?.vw")], ["naive"]).finish()
+    assert both.outcomes[str(tmp_path / "?.vw")]["naive"][0].examples == 2
+
+
 def test_what_is_kept_depends_on_the_content(tmp_path: Path) -> None:
     path, home = tmp_path / "s.vw", tmp_path / "kept"
     path.write_text("1 |a x |b y\n" * 30)

@@ -35,6 +35,7 @@ from chacha.sources import (
 )
 from chacha.sources.bytestream import open_raw
 from chacha.sources.files import expand
+from chacha.sources.formats import format_of_name
 from chacha.sources.openmlset import find_dataset
 from chacha.space import Interactions, Space
 from chacha.streaming import FAR
@@ -77,20 +78,29 @@ class Stream:
         names = expand(self.name)
         if self.name.startswith("openml:"):
             names = [find_dataset(self.name.removeprefix("openml:"), self.table)[0]]
-        digest = hashlib.blake2b(digest_size=16)
-        for name in names:
-            if os.path.exists(name) and not os.path.isfile(name) and not os.path.isdir(name):
-                raise SourceError(f"{name}: cannot be read twice; save it to a file first")
-            with open_raw(name) as file:
-                while piece := file.read(1 << 20):
-                    digest.update(piece)
-        return digest.hexdigest()
+        return ",".join(map(_digest, names))
 
     def to_json(self) -> dict[str, Any]:
         """What a result depends on, beside the content."""
-        form, on_bad = self.form and self.form.value, self.on_bad and self.on_bad.value
-        told = {"table": describe(self.table), "format": form, "on_bad": on_bad}
-        return {**told, "log_target": self.log_target.value, "limit": self.limit}
+        form = self.form or format_of_name(self.name)
+        return {
+            "table": describe(self.table),
+            "format": form and form.value,
+            "on_bad": self.on_bad and self.on_bad.value,
+            "log_target": self.log_target.value,
+            "limit": self.limit,
+        }
+
+
+def _digest(name: str) -> str:
+    """A digest of what a file holds."""
+    if os.path.exists(name) and not os.path.isfile(name) and not os.path.isdir(name):
+        raise SourceError(f"{name}: cannot be read twice; save it to a file first")
+    digest = hashlib.blake2b(digest_size=16)
+    with open_raw(name) as file:
+        while piece := file.read(1 << 20):
+            digest.update(piece)
+    return digest.hexdigest()
 
 
 @dataclass(frozen=True)

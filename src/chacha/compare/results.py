@@ -131,7 +131,7 @@ def key_of(**parts: Any) -> str:
     >>> key_of(a=1) == key_of(a=1), key_of(a=1) == key_of(a=2)
     (True, False)
     """
-    text = json.dumps({**parts, "code": code_digest()}, sort_keys=True)
+    text = json.dumps({**parts, "code": code_digest()}, sort_keys=True, default=str)
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
