@@ -304,7 +304,6 @@ def test_a_limit_and_the_logarithm_go_through(tmp_path: Path) -> None:
         ([STREAM], "is given twice"),
         (["-"], "save stdin to a file"),
         (["--report", "r.txt"], "--report r.txt: choose one of .html"),
-        (["--report", "no/such/r.html"], "there is no such folder"),
         (["--init", "depth=3"], "no option 'depth'"),
         (["--tune", "depth"], "--tune depth: choose from"),
     ],
@@ -312,6 +311,37 @@ def test_a_limit_and_the_logarithm_go_through(tmp_path: Path) -> None:
 def test_a_wrong_command_line_is_refused_before_anything_runs(words: list[str], told: str) -> None:
     done = cli("compare", STREAM, *words, rc=2)
     assert told in done.stderr
+
+
+def test_a_report_that_cannot_be_written_is_told_before_anything_runs(tmp_path: Path) -> None:
+    done = cli("compare", STREAM, "--report", "no/such/r.html", rc=1)
+    assert "no/such/r.html: No such file or directory" in done.stderr
+    (tmp_path / "r.html").mkdir()
+    done = cli("compare", STREAM, "--report", str(tmp_path / "r.html"), rc=1)
+    assert "Is a directory" in done.stderr
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_a_stream_of_very_few_examples(tmp_path: Path, n: int) -> None:
+    report = tmp_path / "r.html"
+    done = cli(
+        *("compare", f"synth:fried,n={n}", "-m", ",".join(METHODS), "--seeds", "1", "-q"),
+        *("--report", str(report), "--cache", str(tmp_path / "kept"), "--json", "-"),
+    )
+    row = json.loads(done.stdout)[f"synth:fried,n={n}"]["offline"]
+    assert (row["loss"] == [None]) == (n == 1), "of one example nothing is left for it"
+    assert "<svg" in report.read_text()
+
+
+def test_losses_without_bounds_are_null(tmp_path: Path) -> None:
+    def lost(loss: float) -> list[Outcome]:
+        return [Outcome(2, 0, "", 0.1, (Point(1, loss, 1.0), Point(2, loss, 2.0)))]
+
+    outcomes = {"naive": lost(1.0), "paper": lost(float("inf")), "random": lost(float("nan"))}
+    rows = to_json(rows_of(outcomes))
+    assert rows["paper"]["loss"] == rows["random"]["loss"] == [None]
+    assert json.loads(json.dumps(rows, allow_nan=False))
+    figures().save(figures().curves_figure({"s": outcomes}), tmp_path / "f.png")
 
 
 def test_what_cannot_be_read_twice_is_refused(tmp_path: Path) -> None:

@@ -131,9 +131,9 @@ def _reporter(path: str | None) -> Any:
         return None
     if Path(path).suffix not in REPORTS:
         raise ConfigError(f"--report {path}: choose one of {', '.join(REPORTS)}")
-    if not Path(path).absolute().parent.is_dir():
-        raise ConfigError(f"--report {path}: there is no such folder")
-    return import_module("chacha.compare.page").write_report
+    write_report = import_module("chacha.compare.page").write_report
+    Path(path).open("ab").close()  # a place that cannot be written is told now
+    return write_report
 
 
 def _follow(study: Study, console: Messages) -> None:

@@ -58,8 +58,9 @@ def curve_of(outcomes: Sequence[Outcome], begin: int = 0) -> tuple[Array, Array,
         total, weight = total - total[:, [at]], weight - weight[:, [at]]
         n, total, weight = n[at + 1 :], total[:, at + 1 :], weight[:, at + 1 :]
     seen = (weight > 0).all(axis=0)
-    losses = total[:, seen] / weight[:, seen]
-    return n[seen], losses.mean(axis=0), losses.std(axis=0)
+    with np.errstate(invalid="ignore"):  # a loss may have no bounds
+        losses = total[:, seen] / weight[:, seen]
+        return n[seen], losses.mean(axis=0), losses.std(axis=0)
 
 
 def draw_curves(
@@ -73,6 +74,8 @@ def draw_curves(
     begin = max(found[0].frozen for found in outcomes.values())
     curves = {method: curve_of(found, begin) for method, found in outcomes.items()}
     last = {method: float(mean[-1]) for method, (_, mean, _) in curves.items() if len(mean)}
+    if not last:
+        return  # nothing came after what is frozen
     most = off_scale * last.get("naive", min(last.values()))
     low, high = np.inf, -np.inf
     for method, (n, mean, sd) in curves.items():
@@ -87,7 +90,7 @@ def draw_curves(
             settled = n > begin + WARM_UP * (n[-1] - begin)
             low = min(low, float((mean - sd)[settled].min()))
             high = max(high, float((mean + sd)[settled].max()))
-    if high > low:
+    if np.isfinite(high - low) and high > low:
         axes.set_ylim(low - 0.05 * (high - low), high + 0.05 * (high - low))
     axes.set_xlabel("examples")
     axes.set_ylabel("progressive validation loss")
