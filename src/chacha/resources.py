@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 __all__ = ["cores", "cpu_seconds"]
 
@@ -13,7 +14,8 @@ def cpu_seconds() -> float:
     >>> cpu_seconds() > 0
     True
     """
-    return sum(os.times()[:4])
+    children = os.times()
+    return time.process_time() + children.children_user + children.children_system
 
 
 def cores() -> int:
