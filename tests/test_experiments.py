@@ -174,3 +174,9 @@ def test_make_paper_says_what_it_needs() -> None:
     assert (
         done.stderr.strip() == "paper: there are no data: give DATA=DIR, or OPENML=1 to fetch them"
     )
+
+
+def test_the_published_results_have_the_words_of_the_template() -> None:
+    published = (ROOT / "docs" / "results.md").read_text()
+    for words in re.split(r"\{\{\w+\}\}", (EXPERIMENTS / "results.md").read_text()):
+        assert words in published, "make paper DATA=DIR OUT=docs"

@@ -23,7 +23,8 @@ h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2.5rem; overflow-
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { text-align: right; padding: .3rem .6rem; border-bottom: 1px solid #ddd; }
 th:first-child, td:first-child { text-align: left; }
-.wide { overflow-x: auto; } svg { max-width: 100%; height: auto; background: #fff; }
+.wide { overflow-x: auto; }
+svg { width: 100%; max-width: 48rem; height: auto; margin-top: 1rem; background: #fff; }
 .failed { border-left: 4px solid #d55e00; padding-left: .8rem; }
 dt { font-weight: 600; } dd { margin: 0 0 .4rem 1.2rem; } pre { overflow-x: auto; }
 @media (prefers-color-scheme: dark) { body { color: #e6e6e6; background: #161616; }
@@ -50,7 +51,8 @@ def _page(
     yield '<meta name=viewport content="width=device-width, initial-scale=1">'
     yield f"<title>chacha: methods side by side</title><style>{STYLE}</style>"
     yield "<h1>Methods side by side</h1>"
-    yield f"<p>{len(streams)} streams, {about['seeds']} seeds, chacha {about['version']}.</p>"
+    streams_told = "1 stream" if len(streams) == 1 else f"{len(streams)} streams"
+    yield f"<p>{streams_told}, seeds: {about['seeds']}, chacha {about['version']}.</p>"
     for failure in found.failures:
         yield f"<p class=failed>{html.escape(str(failure))}</p>"
     for name, outcomes in streams.items():
