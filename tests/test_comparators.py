@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -169,3 +170,15 @@ def test_one_group_proposes_nothing_to_anybody() -> None:
         for i in range(40):
             m.learn_one({"g": {"x": float(i), "z": 1.0}}, 1.0)
         assert [live.config for live in m.live] == [Config()]
+
+
+def test_a_champion_without_a_model_cannot_be_written(tmp_path: Path) -> None:
+    m = model(WithoutChampion, budget=4)
+    m.run(STREAM, limit=20)
+    with pytest.raises(chacha.PoolError, match="no interactions is not live; it has no model"):
+        m.to_vw(tmp_path / "champion.model")
+
+
+def test_a_word_is_no_algorithm() -> None:
+    with pytest.raises(chacha.ConfigError, match="the class Exhaustive, got 'exhaustive'"):
+        model("exhaustive")  # type: ignore[arg-type]

@@ -110,7 +110,7 @@ class ChaCha:
         lease_factor = whole("lease_factor", lease_factor, 1)
         seed = whole("seed", seed, 0)
         keep_decisions = whole("keep_decisions", keep_decisions, 0)
-        check_parts(pool=pool, loss=loss, oracle=oracle, evidence=evidence)
+        check_parts(pool=pool, loss=loss, oracle=oracle, evidence=evidence, algorithm=algorithm)
         self.loss_function: Loss = Squared() if loss is None else loss
         self.pool = default_pool() if pool is None else pool
         self.space = Space.of({"interactions": Interactions()} if space is None else space)

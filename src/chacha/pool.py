@@ -132,9 +132,9 @@ def refuse_live(config: Config, live: Collection[Config]) -> None:
 
 
 def refuse_idle(config: Config, live: Collection[Config]) -> None:
-    """Only what is live can be stopped."""
+    """Only what is live can be stopped, copied or written."""
     if config not in live:
-        raise PoolError(f"{config} is not live; only a live configuration can be stopped")
+        raise PoolError(f"{config} is not live; it has no model that could be stopped or written")
 
 
 def refuse_unlabelled(example: Example) -> None:

@@ -39,6 +39,7 @@ PARTS = {
     "loss": ("proxy", "Squared() or Logistic()"),
     "oracle": ("__call__", "a function of the champion and the groups"),
     "evidence": ("bound", "SampleComplexity()"),
+    "algorithm": ("scheduling", "the class Exhaustive"),
 }
 
 
