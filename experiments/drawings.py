@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from chacha.compare import Outcome
 from chacha.compare.figures import STYLES, draw_curves
 
-__all__ = ["Bar", "bars", "curves", "demonstration", "drift", "interval_means"]
+__all__ = ["Bar", "bars", "drift", "interval_means"]
 
 CROPPED = (-1.0, 2.5)  # where bars are cut; the paper's are cropped too
 INTERVALS = 8  # after the first 20%, each a tenth of the stream
@@ -86,25 +86,6 @@ def _bars(axes: Axes, groups: Mapping[str, Sequence[Bar]]) -> None:
     axes.set_xlim(-0.6, len(groups) - 0.4)
     axes.set_xticks(range(len(groups)), list(groups), rotation=35, ha="right", fontsize="x-small")
     axes.legend(fontsize="x-small", frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
-
-
-def demonstration(runs: Runs, title: str) -> Figure:
-    """ChaCha against the plain learner, on one stream."""
-    figure = Figure(figsize=(6.4, 3.8), layout="constrained")
-    axes = figure.add_subplot()
-    draw_curves(axes, runs)
-    axes.set_title(title, fontsize="medium")
-    return figure
-
-
-def curves(panels: Mapping[str, Runs]) -> Figure:
-    """Progressive validation loss over time, one panel for each data set."""
-    figure = Figure(figsize=(7.0 * len(panels), 4.4), layout="constrained")
-    for i, (title, runs) in enumerate(panels.items(), start=1):
-        axes = figure.add_subplot(1, len(panels), i)
-        draw_curves(axes, runs)
-        axes.set_title(title, fontsize="medium")
-    return figure
 
 
 def drift(runs: Runs, title: str) -> Figure:

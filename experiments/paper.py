@@ -18,11 +18,11 @@ from matplotlib.figure import Figure
 from beside_flaml import beside_lines, run_beside
 from chacha import ChaChaError
 from chacha.compare import Outcome
-from chacha.compare.figures import save
+from chacha.compare.figures import curves_figure, save
 from chacha.compare.results import Kept
 from claims import claim_lines
 from datasets import DataSet, find_sets
-from drawings import Bar, bars, curves, demonstration, drift
+from drawings import Bar, bars, drift
 from results_page import Results, claim_scores, fill, scores_of, tables
 from tasks import AUTHORS, PRINTED, Found, Lab, Task
 from variants import NUMBERS_FIRST, RESTARTED
@@ -60,7 +60,7 @@ def main() -> None:
         sys.exit(f"paper: {error}")
     values["claims"] = "\n".join(claim_lines(claim_scores(results)))
     values["failures"] = "\n".join(f"- {failure}" for failure in lab.failures) or "Nothing."
-    values["cpu"] = f"{cpu_seconds(results) / 60:.0f}"
+    values["cpu"] = f"{cpu_of(results) / 60:.0f}"
     write(given.out, values, figures)
 
 
@@ -104,10 +104,10 @@ def draw_all(lab: Lab, results: Results, limit: int) -> Figures:
         "paper": printed.outcomes[demo.name]["paper"],
         "flaml": authors.outcomes[demo.name]["paper"],
     }
-    figures["demonstration"] = demonstration(runs, demo.title)
+    figures["demonstration"] = curves_figure({demo.title: runs})
     for name, wanted in (("small", SMALL_CURVES), ("large", LARGE_CURVES)):
         data = pick(results, wanted)
-        figures[f"curves-{name}"] = curves(
+        figures[f"curves-{name}"] = curves_figure(
             {f"{data.title}: {t}": curve_runs(results, data, t) for t in ("NI", "NI+LR")}
         )
     figures["scores"] = bars(
@@ -171,7 +171,7 @@ def beside(sets: Sequence[DataSet], given: argparse.Namespace) -> dict[str, str]
     return {"flaml": "\n".join([*beside_lines(found), "", f"Versions: {told}."])}
 
 
-def cpu_seconds(results: Results) -> float:
+def cpu_of(results: Results) -> float:
     """What all runs took."""
     every = [*results.found.values(), *results.large.values()]
     every += [results.numbers_first, results.restarted]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
@@ -18,7 +18,6 @@ from tasks import AUTHORS, PRINTED, Found
 __all__ = ["Results", "fill", "scores_of", "tables"]
 
 Cells = Sequence[str]
-KEYS = {"random": "random", "paper": "chacha", "no-champion": "no-champion"}
 CONSTANTS = (PRINTED, AUTHORS)
 METHODS = ("random", "exhaustive", "paper", "aggressive", "no-champion")
 TITLES = {"random": "Random", "exhaustive": "Exhaustive", "paper": "ChaCha", "chacha": "ChaCha"}
@@ -49,7 +48,7 @@ def scores_of(found: Found, name: str) -> dict[str, Score]:
     """The scores of a data set's methods, by the names of the claims; ChaCha is `chacha`."""
     rows = found.rows(name)
     return {
-        KEYS.get(method, method): Score(row.score, row.score_sd)
+        "chacha" if method == "paper" else method: Score(row.score, row.score_sd)
         for method, row in rows.items()
         if row.score is not None and row.score_sd is not None
     }
@@ -207,9 +206,4 @@ def _counts(results: Results) -> str:
 
 def fill(template: str, values: Mapping[str, str]) -> str:
     """The page: every {{name}} of the template replaced; a name that is not known is an error."""
-
-    def value(match: re.Match[str]) -> str:
-        return values[match.group(1)]
-
-    replace: Callable[[re.Match[str]], str] = value
-    return re.sub(r"\{\{(\w+)\}\}", replace, template)
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: values[match.group(1)], template)

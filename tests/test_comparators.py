@@ -115,6 +115,14 @@ def test_without_a_champion_promotions_happen_while_it_is_live() -> None:
     promotions = [d for d in m.decisions if isinstance(d, Promoted)]
     assert promotions
     assert m.promotions == len(promotions)
+    live = {Config()}
+    for decision in m.decisions:
+        if isinstance(decision, Promoted):
+            assert {decision.dethroned, decision.config} <= live
+        elif isinstance(decision, WentLive):
+            live.add(decision.config)
+        elif isinstance(decision, Retired):
+            live.remove(decision.config)
 
 
 def test_aggressive_scheduling_has_no_regard_for_performance() -> None:

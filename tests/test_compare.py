@@ -304,7 +304,7 @@ def test_a_limit_and_the_logarithm_go_through(tmp_path: Path) -> None:
         (["-m", ","], "name at least one method"),
         (["-m", "naive,naive"], "the method naive is given twice"),
         ([STREAM], "is given twice"),
-        (["-"], "save stdin to a file"),
+        (["-"], "-: a comparison reads its sources many times; save it to a file first"),
         (["--report", "r.txt"], "--report r.txt: choose one of .html"),
         (["--init", "depth=3"], "no option 'depth'"),
         (["--tune", "depth"], "--tune depth: choose from"),
@@ -321,6 +321,17 @@ def test_a_report_that_cannot_be_written_is_told_before_anything_runs(tmp_path: 
     (tmp_path / "r.html").mkdir()
     done = cli("compare", STREAM, "--report", str(tmp_path / "r.html"), rc=1)
     assert "Is a directory" in done.stderr
+
+
+@pytest.mark.parametrize("ending", ["html", "svg"])
+def test_if_all_fails_there_is_a_report_all_the_same(tmp_path: Path, ending: str) -> None:
+    words = ("nowhere.csv", "none-??.vw", "--cache", str(tmp_path / "kept"), "--report")
+    done = cli("compare", *words, str(tmp_path / f"r.{ending}"), rc=1)
+    assert "nowhere.csv: no such file" in done.stderr
+    assert "none-??.vw: no file matches" in done.stderr
+    assert (tmp_path / f"r.{ending}").stat().st_size > 100
+    cli("compare", *words, str(tmp_path / f"s.{ending}"), "-m", "clever", rc=2)
+    assert not (tmp_path / f"s.{ending}").exists(), "a wrong command line leaves nothing"
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
@@ -348,8 +359,8 @@ def test_losses_without_bounds_are_null(tmp_path: Path) -> None:
 
 def test_what_cannot_be_read_twice_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.vw")
-    found = study(tmp_path / "kept", [str(tmp_path / "pipe.vw")], ["naive"]).finish()
-    assert "cannot be read twice" in str(found.failures[0])
+    with pytest.raises(ConfigError, match=r"pipe.vw: a comparison reads its sources many times"):
+        study(tmp_path / "kept", [str(tmp_path / "pipe.vw")], ["naive"])
 
 
 def test_the_table_is_data_and_goes_to_stdout(tmp_path: Path) -> None:
@@ -394,6 +405,18 @@ def test_figures_are_rendered_and_not_empty(tmp_path: Path, ending: str) -> None
 
 def figures() -> Any:
     return pytest.importorskip("chacha.compare.figures")
+
+
+def test_with_a_frozen_method_all_curves_begin_where_it_is_frozen(tmp_path: Path) -> None:
+    found = study(tmp_path, methods=["naive", "offline"]).finish()
+    for line in figures().curves_figure(found.outcomes).axes[0].get_lines():
+        x, y = line.get_data()
+        assert 180 < x[0] <= 185, line.get_label()
+    assert y[-1] == pytest.approx(found.outcomes[STREAM]["offline"][0].loss)
+    naive = found.outcomes[STREAM]["naive"][0]
+    mean = figures().curve_of([naive], begin=180)[1]
+    assert mean[-1] == pytest.approx(naive.loss_since(180))
+    assert naive.loss_since(180) != naive.loss
 
 
 def test_what_is_off_the_scale_is_told() -> None:

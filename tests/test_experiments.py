@@ -15,6 +15,7 @@ from types import ModuleType
 import pytest
 
 import chacha
+from chacha.cli import flags
 from chacha.compare import METHODS, Settings, Stream, Study
 
 ROOT = Path(__file__).parent.parent
@@ -105,6 +106,14 @@ def test_the_index_decides(module: ModuleType, data: Path, tmp_path: Path) -> No
     (tmp_path / "INDEX.tsv").write_text("name\ttask\nnowhere\tregression\n")
     with pytest.raises(chacha.ConfigError, match=r"INDEX.tsv:2: there is no column 'openml_id'"):
         module.find_sets(tmp_path, openml=False)
+
+
+def test_the_protocol_is_that_of_the_command_line(module: ModuleType, data: Path) -> None:
+    for number in module.find_sets(data, openml=False):
+        stream = importlib.import_module("datasets").stream_of(number, 100)
+        table = chacha.TableSpec(target="y")
+        assert stream.table == flags.paper_protocol([number.source], table, None)
+        assert flags.target_flags(paper_protocol=True)[0] is stream.log_target
 
 
 def test_the_papers_tables_and_claims(module: ModuleType) -> None:

@@ -63,14 +63,12 @@ class Scheduler:
                 doubled.append(LeaseDoubled(t, c, lease=self.lease[c], n=n[c]))
                 if crowded and not self.stays(upper[c], middle):  # 8
                     live.remove(c)  # 9
-        taken = set(live)
-        waiting = [c for c in S if c not in taken]
+        waiting = [c for c in S if c not in live] if len(live) < self.slots else []
         while len(live) < self.slots and waiting:  # 10
             live.append(self.choose(waiting, n_min))  # 11-12
             waiting.remove(live[-1])
-        before, after = set(B), set(live)
-        stopped = [c for c in B if c not in after]
-        started = [c for c in live if c not in before]  # 13: these get an empty model
+        stopped = [c for c in B if c not in live]
+        started = [c for c in live if c not in B]  # 13: these get an empty model
         decisions = doubled + [Retired(t, c, n=n[c], eliminated=c not in S) for c in stopped]
         for c in stopped:
             if c not in S:

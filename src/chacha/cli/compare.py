@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -26,7 +27,7 @@ from chacha.cli.flags import (
     LossFlag,
     OnBadFlag,
     PoolFlag,
-    SourceArgument,
+    StreamsArgument,
     TuneFlag,
     takes_table,
 )
@@ -50,7 +51,7 @@ REPORTS = (".html", ".svg", ".png", ".pdf")
 
 @takes_table
 def compare(
-    source: SourceArgument,
+    source: StreamsArgument,
     table: TableSpec,
     log_target: LogTarget,
     methods: Annotated[
@@ -87,11 +88,10 @@ def compare(
 ) -> None:
     """Run methods side by side on every SOURCE, and tell what each lost.
 
-    Every SOURCE is a stream of its own. What was run is kept: the same command goes on where it
-    was interrupted.
+    What was run is kept: started again, the same command goes on.
     """
+    distinct([name for name in source if os.path.exists(name)], report=report, json=json)
     write_report = _reporter(report)
-    distinct([name for name in source if "*" not in name], report=report, json=json)
     try:
         settings = Settings(
             budget, Space.of(tuned(tune)), init_values(init or []), loss_named(loss), pool
@@ -109,6 +109,8 @@ def compare(
     except PoolError as error:  # the initial configuration is part of the command line
         raise ConfigError(str(error)) from error
     result = JsonResult(json)
+    if report is not None:
+        Path(report).open("ab").close()  # a place that cannot be written is told now
     console = Messages(stderr=True, quiet=quiet)
     _follow(study, console)
     found = study.result
@@ -126,14 +128,12 @@ def compare(
 
 
 def _reporter(path: str | None) -> Any:
-    """What writes the report; that it cannot be written is told before all begins."""
+    """What writes the report; that it is missing is told before all begins."""
     if path is None:
         return None
     if Path(path).suffix not in REPORTS:
         raise ConfigError(f"--report {path}: choose one of {', '.join(REPORTS)}")
-    write_report = import_module("chacha.compare.page").write_report
-    Path(path).open("ab").close()  # a place that cannot be written is told now
-    return write_report
+    return import_module("chacha.compare.page").write_report
 
 
 def _follow(study: Study, console: Messages) -> None:

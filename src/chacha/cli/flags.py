@@ -35,6 +35,7 @@ __all__ = [
     "OnBadFlag",
     "PoolFlag",
     "SourceArgument",
+    "StreamsArgument",
     "TuneFlag",
     "table_spec",
     "takes_table",
@@ -43,13 +44,16 @@ __all__ = [
 TABLES = "How a table becomes examples"
 FILES = "How a file is written (else it is found out)"
 
+_SOURCES = (
+    "iles (.vw .csv .tsv .parquet .jsonl .arrow .feather .arff .libsvm .json, also compressed), "
+    "a 'pattern*', an address, {}synth:NAME or openml:ID."
+)
 SourceArgument = Annotated[
+    list[str], typer.Argument(metavar="SOURCE", help="F" + _SOURCES.format("- for stdin, "))
+]
+StreamsArgument = Annotated[
     list[str],
-    typer.Argument(
-        metavar="SOURCE",
-        help="Files (.vw .csv .tsv .parquet .jsonl .arrow .feather .arff .libsvm .json, also "
-        "compressed), a 'pattern*', an address, - for stdin, synth:NAME or openml:ID.",
-    ),
+    typer.Argument(metavar="SOURCE", help="Each a stream of its own: f" + _SOURCES.format("")),
 ]
 LimitFlag = Annotated[
     int | None, typer.Option(min=1, help="Stop after so many examples.", show_default="all")

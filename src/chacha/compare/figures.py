@@ -100,8 +100,8 @@ def draw_curves(
 
 def curves_figure(streams: Mapping[str, Mapping[str, Sequence[Outcome]]]) -> Figure:
     """One panel for each stream."""
-    columns = min(2, len(streams))
-    rows = ceil(len(streams) / columns)
+    columns = min(2, len(streams)) or 1
+    rows = ceil(len(streams) / columns) or 1
     figure = Figure(figsize=(7.2 * columns, 4.2 * rows), layout="constrained")
     for i, (name, outcomes) in enumerate(streams.items(), start=1):
         axes = figure.add_subplot(rows, columns, i)

@@ -63,8 +63,10 @@ class Stream:
     limit: int | None = None
 
     def __post_init__(self) -> None:
-        if self.name == "-":
-            raise ConfigError("a comparison reads its sources many times; save stdin to a file")
+        once = os.path.exists(self.name) and not os.path.isfile(self.name)  # a pipe
+        if self.name == "-" or (once and not os.path.isdir(self.name)):
+            told = "a comparison reads its sources many times; save it to a file first"
+            raise ConfigError(f"{self.name}: {told}")
 
     def open(self, reader: DictReader, shift: float | None) -> Source:
         """The examples; with `shift`, the logarithm of their labels."""
@@ -94,8 +96,6 @@ class Stream:
 
 def _digest(name: str) -> str:
     """A digest of what a file holds."""
-    if os.path.exists(name) and not os.path.isfile(name) and not os.path.isdir(name):
-        raise SourceError(f"{name}: cannot be read twice; save it to a file first")
     digest = hashlib.blake2b(digest_size=16)
     with open_raw(name) as file:
         while piece := file.read(1 << 20):
@@ -245,7 +245,9 @@ class Job:
     def marks(self) -> list[int]:
         """After how many examples the curve has its points."""
         n = self.survey.examples
-        return sorted({math.ceil(n * k / MARKS) for k in range(1, MARKS + 1)} | {self.frozen} - {0})
+        return sorted(
+            {math.ceil(n * k / MARKS) for k in range(1, MARKS + 1)} | ({self.frozen} - {0})
+        )
 
     def _follow(self, model: ChaCha, source: Source) -> Iterator[Point]:
         """Algorithm 1 or a variant of it, in stretches from mark to mark."""

@@ -59,7 +59,9 @@ class Study:
 
     Results are kept in the folder `home` as they come. A study that is started again, or that
     shares runs with another, takes them from there; `fresh` runs all anew. A stream or a method
-    that fails is told in :attr:`Comparison.failures`, and the others go on.
+    that fails is told in :attr:`Comparison.failures`, and the others go on. `workers` are
+    processes, one for each core by default (a script needs `if __name__ == "__main__":` then);
+    with 0 all is done in this one.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as home:

@@ -18,7 +18,6 @@ __all__ = ["Report", "Task", "Tell", "Workers"]
 Tell = Callable[[float], None]
 """Called by a task with the share of it that is done."""
 Task = Callable[[Tell], Any]
-Pipe = Connection  # to a worker, or to whom it works for
 PATIENCE = 1.0  # seconds in which a process that was told to end does
 
 
@@ -45,7 +44,7 @@ def _attempt(i: int, task: Task, tell: Tell) -> Report:
         return Report(i, 1.0, error=f"{type(error).__name__}: {error}")
 
 
-def _work(pipe: Pipe) -> None:
+def _work(pipe: Connection) -> None:
     """What a worker does until its pipe closes. Ctrl-C is for the process that started it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
@@ -56,7 +55,7 @@ def _work(pipe: Pipe) -> None:
         return
 
 
-def _tell(pipe: Pipe, i: int, share: float) -> None:
+def _tell(pipe: Connection, i: int, share: float) -> None:
     pipe.send(Report(i, min(share, 0.999)))  # its end is told with what came of it
 
 
@@ -77,8 +76,8 @@ class Workers:
     def __init__(self, count: int) -> None:
         self.count = count
         self._context = get_context("spawn")  # threads of Arrow do not survive a fork
-        self._processes: dict[Pipe, SpawnProcess] = {}
-        self._task: dict[Pipe, int] = {}
+        self._processes: dict[Connection, SpawnProcess] = {}
+        self._task: dict[Connection, int] = {}
 
     def __enter__(self) -> Workers:
         return self
@@ -117,7 +116,7 @@ class Workers:
         there.close()
         self._processes[here] = process
 
-    def _hear(self, pipe: Pipe) -> Report:
+    def _hear(self, pipe: Connection) -> Report:
         try:
             report = pipe.recv()
             assert isinstance(report, Report)
