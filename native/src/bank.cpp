@@ -1,6 +1,7 @@
 #include "bank.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -35,6 +36,7 @@ void Bank::widen(std::size_t width) {
   AlignedFloats table(std::max<std::size_t>(16, std::size_t{used_} * 2) * 4 * width);
   std::vector<Lane> lanes(width);
   std::vector<std::int32_t> masks(width_ > 0 ? masks_.size() / width_ * width : 0);
+  std::vector<float> seeds(width_ > 0 ? seeds_.size() / width_ * width : 0);
   std::vector<float>* floats[] = {&low_,     &high_,      &multiplier_, &learning_rate_, &sums_,  &gravity_,
                                   &clipped_, &gradient2_, &norm_x_,     &per_update_,    &update_};
   for (auto* array : floats) array->resize(width);
@@ -49,10 +51,12 @@ void Bank::widen(std::size_t width) {
     }
   }
   for (std::size_t at = 0; at < masks_.size(); ++at) masks[at / width_ * width + at % width_] = masks_[at];
+  for (std::size_t at = 0; at < seeds_.size(); ++at) seeds[at / width_ * width + at % width_] = seeds_[at];
   std::move(lanes_.begin(), lanes_.end(), lanes.begin());
   lanes_ = std::move(lanes);
   table_ = std::move(table);
   masks_ = std::move(masks);
+  seeds_ = std::move(seeds);
   width_ = width;
 }
 
@@ -69,7 +73,46 @@ std::uint32_t Bank::free_lane() {
   return lane;
 }
 
-std::uint32_t Bank::start(const Options& options, std::vector<GroupList> products, int from) {
+// The sum of the squared gradients that a model has seen: what its constant holds. Without a
+// constant, what its weights hold on average, each as if all its values had been 1.
+float Bank::squared_gradients(std::uint32_t lane) const {
+  if (lanes_[lane].options.constant) {
+    const std::uint32_t place = wide_.find(kConstant & mask_);
+    if (place == IndexMap::kNone) return 0.0F;
+    const Weight weight{table_.get() + std::size_t{place} * 4 * width_ + lane, width_};
+    return weight.norm() > 0.0F ? weight.adaptive() : 0.0F;
+  }
+  const Dump weights = dump(lane);
+  std::vector<std::size_t> order;  // by index, so that the sum is the same wherever weights are kept
+  for (std::size_t i = 0; i < weights.index.size(); ++i) {
+    if (weights.norm[i] > 0.0F) order.push_back(i);
+  }
+  const auto before = [&](std::size_t a, std::size_t b) { return weights.index[a] < weights.index[b]; };
+  std::sort(order.begin(), order.end(), before);
+  double sum = 0.0;
+  for (const std::size_t i : order) {
+    const auto norm = static_cast<double>(weights.norm[i]);
+    sum += static_cast<double>(weights.adaptive[i]) / (norm * norm);
+  }
+  return order.empty() ? 0.0F : static_cast<float>(sum / static_cast<double>(order.size()));
+}
+
+// Sums that have left the range of numbers damp nothing.
+std::vector<float> Bank::seeds_of(const std::vector<GroupList>& products, std::uint32_t from, float damping) const {
+  const float seed = damping > 0.0F ? damping * squared_gradients(from) : 0.0F;
+  std::vector<float> seeds;
+  if (!(seed > 0.0F) || std::isinf(seed)) return seeds;
+  const auto& known = lanes_[from].products;
+  bool any = false;
+  for (const GroupList& product : products) {
+    const bool fresh = std::find(known.begin(), known.end(), product) == known.end();
+    seeds.push_back(fresh ? seed : 0.0F);
+    any |= fresh;
+  }
+  return any ? seeds : std::vector<float>();
+}
+
+std::uint32_t Bank::start(const Options& options, std::vector<GroupList> products, int from, float damping) {
   auto order = [this](std::uint32_t group) { return std::pair(groups_[group].letter, groups_[group].seed); };
   auto before = [&](std::uint32_t a, std::uint32_t b) { return order(a) < order(b); };
   for (GroupList& product : products) std::stable_sort(product.begin(), product.end(), before);
@@ -89,6 +132,7 @@ std::uint32_t Bank::start(const Options& options, std::vector<GroupList> product
     state = this->state(static_cast<std::uint32_t>(from));
     multiplier = multiplier_[static_cast<std::size_t>(from)];
     fresh.narrow = lanes_[static_cast<std::size_t>(from)].narrow;
+    fresh.seeds = seeds_of(fresh.products, static_cast<std::uint32_t>(from), damping);
   }
   const bool dirty = lane.used || options.initial_t > 0 || from >= 0;
   std::swap(lane, fresh);
@@ -122,6 +166,13 @@ void Bank::stop(std::uint32_t lane) {
   }
 }
 
+void Bank::settle(std::uint32_t lane) noexcept {
+  lanes_[lane].seeds.clear();
+  for (std::size_t at = lane; at < seeds_.size(); at += width_) seeds_[at] = 0.0F;
+  const auto damped = [this](std::uint32_t other) { return !lanes_[other].seeds.empty(); };
+  if (std::none_of(live_.begin(), live_.end(), damped)) seeds_.clear();
+}
+
 void Bank::clean(std::uint32_t lane) {
   const float initial_t = lanes_[lane].options.initial_t;
   for (std::size_t place = 1; place < used_; ++place) {
@@ -152,7 +203,9 @@ void Bank::rebuild() {
     return std::lexicographical_compare(a.groups.begin(), a.groups.end(), b.groups.begin(), b.groups.end(),
                                         [&](auto x, auto y) { return order(x) < order(y); });
   });
+  const auto damped = [this](std::uint32_t lane) { return !lanes_[lane].seeds.empty(); };
   std::vector<std::int32_t> masks((products.size() + 2) * width_);
+  std::vector<float> seeds(std::any_of(live.begin(), live.end(), damped) ? masks.size() : 0);
   for (const std::uint32_t lane : live) {
     masks[lane] = -1;
     masks[width_ + lane] = lanes_[lane].options.constant ? -1 : 0;
@@ -161,13 +214,17 @@ void Bank::rebuild() {
     products[i].mask = static_cast<std::uint32_t>(i + 2);
     for (const std::uint32_t lane : live) {
       const auto& own = lanes_[lane].products;
-      const bool has = std::find(own.begin(), own.end(), products[i].groups) != own.end();
-      masks[(i + 2) * width_ + lane] = has ? -1 : 0;
+      const auto found = std::find(own.begin(), own.end(), products[i].groups);
+      if (found == own.end()) continue;
+      masks[(i + 2) * width_ + lane] = -1;
+      const auto at = static_cast<std::size_t>(found - own.begin());
+      if (damped(lane)) seeds[(i + 2) * width_ + lane] = lanes_[lane].seeds[at];
     }
   }
   live_ = std::move(live);
   products_ = std::move(products);
   masks_ = std::move(masks);
+  seeds_ = std::move(seeds);
   look_at_options();
   complete_ = false;
   ++plan_;

@@ -53,7 +53,11 @@ class Bank {
   Bank& operator=(const Bank&) = delete;
 
   // Gives a new model a lane: empty, or with the weights and the state of the model in `from`.
-  std::uint32_t start(const Options& options, std::vector<GroupList> products, int from = -1);
+  // `damping` is of copies: on a coordinate that it meets first in a product that `from` does not
+  // have, the copy starts as if it had seen so many times the squared gradients of the constant.
+  std::uint32_t start(const Options& options, std::vector<GroupList> products, int from = -1, float damping = 0.0F);
+  // From now on a copy learns undamped.
+  void settle(std::uint32_t lane) noexcept;
   void stop(std::uint32_t lane);
 
   std::uint32_t live() const { return static_cast<std::uint32_t>(live_.size()); }
@@ -118,6 +122,7 @@ class Bank {
     bool live = false;
     bool used = false;  // since its column was clean
     std::vector<GroupList> products;
+    std::vector<float> seeds;  // of the products; none: all are 0
     Narrow narrow;
   };
   struct Product {
@@ -153,6 +158,8 @@ class Bank {
   void widen(std::size_t width);
   void reserve(std::size_t places);
   void rebuild();
+  float squared_gradients(std::uint32_t lane) const;
+  std::vector<float> seeds_of(const std::vector<GroupList>& products, std::uint32_t from, float damping) const;
   void clean(std::uint32_t lane);
   std::uint32_t add_place(std::uint32_t index);
   std::uint32_t wide_place(std::uint32_t index, bool learning);
@@ -203,6 +210,7 @@ class Bank {
   std::vector<std::uint32_t> live_;
   std::vector<Product> products_;
   std::vector<std::int32_t> masks_;
+  std::vector<float> seeds_;  // laid out as the masks; empty if nothing is damped
   std::vector<LaneRates> rates_;
   bool all_square_root_ = true;
   bool any_gravity_ = false;

@@ -114,7 +114,7 @@ class PyEngine {
     const auto text = utf8_of(line);
     if (!text || !engine_.parse(*text)) return std::nullopt;
     engine_.predict();
-    return engine_.loss().served(engine_.raw(engine_.incumbent()));
+    return engine_.loss().served(engine_.served_now());
   }
 
   std::optional<double> serve_dict(DictPlan& plan, nb::handle dict) {
@@ -122,7 +122,7 @@ class PyEngine {
     if (!plan.read(dict, engine_.groups(), engine_.example())) return std::nullopt;
     engine_.settle();
     engine_.predict();
-    return engine_.loss().served(engine_.raw(engine_.incumbent()));
+    return engine_.loss().served(engine_.served_now());
   }
 
   // -1: the example needs a second look, and nothing has changed.
@@ -192,7 +192,8 @@ class PyEngine {
       std::swap(taken, record);
     }
     return nb::make_tuple(to_numpy(std::move(taken.predictions)), to_numpy(std::move(taken.labels)),
-                          to_numpy(std::move(taken.served_by)), nb::cast(taken.tags));
+                          to_numpy(std::move(taken.served_by)), nb::cast(taken.tags),
+                          to_numpy(std::move(taken.others)), to_numpy(std::move(taken.shares)));
   }
 
  private:
@@ -224,6 +225,8 @@ class PyEngine {
 }  // namespace
 }  // namespace chacha
 
+#include "bindings/contest.hpp"
+
 NB_MODULE(_native, module) {
   using namespace chacha;
   module.attr("__version__") = CHACHA_VERSION;
@@ -231,15 +234,22 @@ NB_MODULE(_native, module) {
   bind_columns(module);
   bind_dicts(module);
 
-  nb::class_<PyEngine>(module, "Engine", nb::is_weak_referenceable())
+  nb::class_<PyEngine> engine(module, "Engine", nb::is_weak_referenceable());
+  bind_contest(engine);
+  engine
       .def(nb::init<int, const std::string&>(), "bits"_a, "kernel"_a = "")
       .def("start",
            [](PyEngine& self, int bits, const std::vector<std::pair<std::string, std::string>>& settings,
-              const std::vector<std::vector<std::string>>& products, int source) {
+              const std::vector<std::vector<std::string>>& products, int source, float damping) {
              const auto held = self.lock();
-             return self.engine().start(bits, options_of(settings), products, source);
+             return self.engine().start(bits, options_of(settings), products, source, damping);
            },
-           "bits"_a, "settings"_a, "products"_a, "source"_a = -1)
+           "bits"_a, "settings"_a, "products"_a, "source"_a = -1, "damping"_a = 0.0F)
+      .def("settle",
+           [](PyEngine& self, std::uint32_t model) {
+             const auto held = self.lock();
+             self.engine().settle(model);
+           })
       .def("stop",
            [](PyEngine& self, std::uint32_t model) {
              const auto held = self.lock();

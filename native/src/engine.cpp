@@ -16,6 +16,8 @@ void Record::clear() {
   predictions.clear();
   labels.clear();
   served_by.clear();
+  others.clear();
+  shares.clear();
   tags.clear();
 }
 
@@ -36,8 +38,9 @@ Bank& Engine::bank_of(int bits) {
 }
 
 std::uint32_t Engine::start(int bits, const Options& options, const std::vector<std::vector<std::string>>& products,
-                            int from) {
+                            int from, float damping) {
   if (bits < 1 || bits > 32) throw std::invalid_argument("a model has 1 to 32 bits");
+  if (!(damping >= 0.0F && std::isfinite(damping))) throw std::invalid_argument("damping is a number of at least 0");
   Model model;
   for (const auto& names : products) {
     if (names.size() < 2) throw std::invalid_argument("a product has at least two groups");
@@ -56,7 +59,7 @@ std::uint32_t Engine::start(int bits, const Options& options, const std::vector<
   }
   model.bank = &bank_of(bits);
   try {
-    model.lane = model.bank->start(options, model.products, lane);
+    model.lane = model.bank->start(options, model.products, lane, damping);
   } catch (...) {
     drop_empty_banks();
     throw;
@@ -69,6 +72,7 @@ void Engine::stop(std::uint32_t model) {
   live(model).bank->stop(live(model).lane);
   models_[model] = Model();
   race_.forget(model);
+  contest_.forget(model);
   drop_empty_banks();
 }
 
@@ -147,6 +151,32 @@ void Engine::set_contenders(std::vector<Contender> contenders, std::uint32_t inc
   count_features();
 }
 
+void Engine::set_contest_rules(const ServedLoss& loss, const PairedRules& rules, const BlendRules& blending,
+                               double share, double rate) {
+  loss_ = loss;
+  contested_ = true;
+  contest_.set_rules(rules, blending);
+  screen_.set_rules(share, rate);
+}
+
+void Engine::set_contest(std::uint32_t champion, std::vector<Challenger> challengers, const Serving& serving,
+                         double level, std::int64_t charged, bool restless) {
+  live(champion);
+  for (const Challenger& challenger : challengers) live(challenger.model);
+  if (serving.other != Serving::kNobody && serving.other >= challengers.size()) {
+    throw std::out_of_range("no challenger has that place");
+  }
+  contest_.line_up(champion, std::move(challengers), serving, level, charged, restless);
+  incumbent_ = champion;
+  due_ = false;
+}
+
+double Engine::served_now() const {
+  const double own = models_[incumbent_].raw;
+  if (!contested_ || contest_.serving().other == Serving::kNobody) return own;
+  return contest_.serving().served(own, models_[contest_.challengers()[contest_.serving().other].model].raw);
+}
+
 Standing Engine::standing(std::uint32_t model) const {
   const std::size_t i = race_.find(model);
   return i < race_.size() ? race_.standing(i) : live(model).standing;
@@ -183,7 +213,8 @@ Status Engine::step(const Forecast* forecast) {
     observe();
     return Status::kBegin;
   }
-  if (!race_.whole()) throw std::logic_error("a contender was stopped, or none was set");
+  if (!(contested_ ? contest_.whole() : race_.whole())) throw std::logic_error("a contender was stopped, or none was set");
+  if (contested_) screen_.prepare(example_, groups_.size(), contest_.live());
   expand();
   // From here on nothing throws: an example is learned as a whole, or not at all.
   const bool fresh = observed_expansion_ != banks_.front()->expansion();
@@ -201,7 +232,7 @@ Status Engine::step(const Forecast* forecast) {
 void Engine::charge(const Forecast* forecast) noexcept {
   const double y = static_cast<double>(example_.label);
   const double weight = static_cast<double>(example_.weight);
-  served_raw_ = forecast != nullptr ? forecast->served : models_[incumbent_].raw;
+  served_raw_ = forecast != nullptr ? forecast->served : served_now();
   served_loss_ = loss_.loss(served_raw_, y);
   served_.add(served_loss_, weight);
   metrics_[0] += weight * loss_.first_metric(served_raw_, y);
@@ -211,6 +242,10 @@ void Engine::charge(const Forecast* forecast) noexcept {
     alone_.add(loss_.loss(alone, y), weight);
   }
   if (!(weight > 0)) return;
+  if (contested_) {
+    charge_contest(forecast, y, weight);
+    return;
+  }
   const double low = observed_.low();
   const double high = observed_.high();
   if (forecast != nullptr) {
@@ -224,8 +259,24 @@ void Engine::charge(const Forecast* forecast) noexcept {
   race_.charge(*kernel_, loss_, y, low, high, weight);
 }
 
+void Engine::charge_contest(const Forecast* forecast, double y, double weight) noexcept {
+  contest_.begin_round();
+  if (forecast != nullptr) {
+    for (const auto& [model, raw] : forecast->raw) contest_.predicted(model, raw);
+    if (!contest_.champion_predicted()) return;
+  } else {
+    contest_.predicted(contest_.champion(), models_[contest_.champion()].raw);
+    for (const Challenger& challenger : contest_.challengers()) {
+      contest_.predicted(challenger.model, models_[challenger.model].raw);
+    }
+  }
+  contest_.charge(loss_, served_raw_, y, weight);
+  screen_.learn(example_, loss_.residual(contest_.champion_raw(), y), contest_.live());
+}
+
 bool Engine::decide() noexcept {
   ++t_;
+  if (contested_) return contest_.decide();
   const double range = observed_.low() <= observed_.high() ? loss_.range(observed_.low(), observed_.high()) : 0.0;
   std::size_t best = 0;
   const bool event = race_.decide(*kernel_, evidence_, range, best);
@@ -241,6 +292,8 @@ void Record::reserve(std::size_t more) {
   room(predictions);
   room(labels);
   room(served_by);
+  room(others);
+  room(shares);
   if (tags_wanted) room(tags);
 }
 
@@ -248,11 +301,16 @@ void Record::reserve(std::size_t more) {
 Status Engine::recorded_step() {
   if (!record_.wanted) return step();
   const std::uint32_t serving = incumbent_;
+  const Serving blend = contest_.serving();
+  const bool blended = contested_ && blend.other != Serving::kNobody;
+  const std::uint32_t other = blended ? contest_.challengers()[blend.other].model : serving;
   std::string tag(record_.tags_wanted ? example_.tag : std::string_view());
   record_.reserve(1);
   const Status status = step();
   if (status == Status::kBegin || status == Status::kOverdue) return status;
   record_.served_by.push_back(serving);
+  record_.others.push_back(other);
+  record_.shares.push_back(blended ? blend.share : 0.0);
   record_.predictions.push_back(loss_.served(served_raw_));
   record_.labels.push_back(static_cast<double>(example_.label));
   if (record_.tags_wanted) record_.tags.push_back(std::move(tag));
@@ -302,7 +360,7 @@ std::size_t Engine::pass_over(std::string_view text, int depth) {
 }
 
 std::size_t Engine::bytes() const {
-  std::size_t total = sizeof(Engine) + observed_.bytes();
+  std::size_t total = sizeof(Engine) + observed_.bytes() + screen_.bytes();
   for (const auto& bank : banks_) total += sizeof(Bank) + bank->bytes();
   return total;
 }

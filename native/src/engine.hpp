@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "bank.hpp"
+#include "contest.hpp"
 #include "evidence.hpp"
 #include "observed.hpp"
 #include "race.hpp"
+#include "screen.hpp"
 
 namespace chacha {
 
@@ -42,6 +44,8 @@ struct Record {
   bool tags_wanted = false;
   std::vector<double> predictions, labels;
   std::vector<std::uint32_t> served_by;  // the model
+  std::vector<std::uint32_t> others;     // in a contest: the model that was blended in,
+  std::vector<double> shares;            // and its share
   std::vector<std::string> tags;
   void clear();
   void reserve(std::size_t more);
@@ -91,9 +95,11 @@ class Engine {
   Engine(const Engine&) = delete;  // its banks know where its groups are
   Engine& operator=(const Engine&) = delete;
 
-  // Models. A number stays a model's until it is stopped.
+  // Models. A number stays a model's until it is stopped. `damping` is of copies: see Bank::start.
   std::uint32_t start(int bits, const Options& options, const std::vector<std::vector<std::string>>& products,
-                      int from = -1);
+                      int from = -1, float damping = 0.0F);
+  // From now on a copy learns undamped.
+  void settle(std::uint32_t model) { live(model).bank->settle(live(model).lane); }
   void stop(std::uint32_t model);
   Dump dump(std::uint32_t model) const { return live(model).bank->dump(live(model).lane); }
   void load(std::uint32_t model, const Dump& weights) { live(model).bank->load(live(model).lane, weights); }
@@ -115,6 +121,15 @@ class Engine {
   // `restless`: something is to be decided after the next example, whatever happens.
   void set_contenders(std::vector<Contender> contenders, std::uint32_t incumbent, std::int64_t challengers,
                       bool restless);
+  // A contest instead of a race: paired evidence, blended predictions, a screen.
+  void set_contest_rules(const ServedLoss& loss, const PairedRules& rules, const BlendRules& blending, double share,
+                         double rate);
+  void set_contest(std::uint32_t champion, std::vector<Challenger> challengers, const Serving& serving, double level,
+                   std::int64_t charged, bool restless);
+  const Contest& contest() const { return contest_; }
+  Screen& screen() { return screen_; }
+  // What is served, of what all models predicted last.
+  double served_now() const;
   // Distinct features are counted at so many bits; to be set before the first example.
   void set_observed_bits(int bits) { observed_ = Observed(bits); }
   // What was to be decided has been, and changed nothing.
@@ -181,6 +196,7 @@ class Engine {
   Bank& bank_of(int bits);
   void learn_all() noexcept;
   void charge(const Forecast* forecast) noexcept;
+  void charge_contest(const Forecast* forecast, double y, double weight) noexcept;
   bool decide() noexcept;
   void count_features() noexcept;
   Status recorded_step();
@@ -196,6 +212,9 @@ class Engine {
   ServedLoss loss_;
   SampleComplexity evidence_;
   Race race_;
+  bool contested_ = false;  // there is a contest, not a race
+  Contest contest_;
+  Screen screen_;
   std::uint32_t incumbent_ = 0;
   int baseline_ = -1;
   Wait waiting_ = Wait::kNothing;

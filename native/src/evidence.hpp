@@ -72,6 +72,13 @@ struct ServedLoss {
     return std::fabs(std::min(std::max(low, p), high) - y);
   }
 
+  // What a prediction left over: the downhill direction of the loss.
+  double residual(double raw, double y) const {
+    if (kind == LossKind::kLogistic) return y * served(-y * raw);
+    if (kind == LossKind::kHinge) return y * raw < 1.0 ? y : 0.0;
+    return y - served(raw);
+  }
+
   // The two metrics that are reported beside the loss.
   double first_metric(double raw, double y) const { return classifies() ? loss(raw, y) : std::fabs(served(raw) - y); }
   double second_metric(double raw, double y) const {

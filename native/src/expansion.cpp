@@ -347,12 +347,12 @@ void Bank::order_parts() {
   parts_.clear();
   for (const Piece& piece : pieces_) {
     if (piece.owner >= 0) {
-      parts_.push_back({piece.segment.begin, piece.segment.end, piece.owner});
+      parts_.push_back({piece.segment.begin, piece.segment.end, piece.owner, piece.segment.mask});
       continue;
     }
     const auto at = static_cast<std::uint32_t>(segments_.size());
     segments_.push_back(piece.segment);
-    if (parts_.empty() || parts_.back().owner >= 0) parts_.push_back({at, at, -1});
+    if (parts_.empty() || parts_.back().owner >= 0) parts_.push_back({at, at, -1, 0});
     parts_.back().end = at + 1;
   }
 }

@@ -109,7 +109,7 @@ void Bank::expand_row(const Example& example, const std::uint32_t* columns) {
     if (at > begin) segments_.push_back({begin, at, cross.mask});
   }
   parts_.clear();
-  parts_.push_back({0, static_cast<std::uint32_t>(segments_.size()), -1});
+  parts_.push_back({0, static_cast<std::uint32_t>(segments_.size()), -1, 0});
   for (const Run& known : example.runs) run_of_[known.group] = 0;
 }
 

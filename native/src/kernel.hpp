@@ -39,6 +39,7 @@ struct Segments {
 struct Part {
   std::uint32_t begin, end;
   std::int64_t owner;  // -1: `begin` and `end` count wide segments
+  std::uint32_t mask;  // of the product, if narrow
 };
 
 constexpr std::uint32_t kInWide = 0x80000000U;  // a narrow feature that has a wide place after all
@@ -49,6 +50,7 @@ struct Passes {
   const std::uint32_t* places;  // of the features
   const float* values;
   const std::int32_t* masks;  // width each, 0 or -1
+  const float* seeds;         // width for each mask: what damps a lane's first steps there; null: nothing
   const LaneRates* rates;
   bool all_square_root;
 };

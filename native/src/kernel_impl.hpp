@@ -49,17 +49,24 @@ CHACHA_INLINE void rate_features(const Passes& passes, Segments segments, std::s
     for (std::uint32_t f = segment.begin; f < segment.end; ++f) {
       float* place = passes.table + passes.places[f] * (4 * width) + at;
       const Scaled x(passes.values[f]);
-      const F adaptive = load<W>(place + width) + only<W>(gradient * x.square, mask);
-      store<W>(place + width, adaptive);
+      const F before = load<W>(place + width);
+      const F more = only<W>(gradient * x.square, mask);
+      F adaptive = before + more;
       F norm = load<W>(place + 2 * width);
       const F size = (F){} + x.size;
       const I larger = (size > norm) & mask;
       if (any<W>(larger)) {
         const F w = load<W>(place);
-        store<W>(place, (larger & (norm > 0.0F)) ? w * (norm / size) : w);
+        const I known = norm > 0.0F;
+        store<W>(place, (larger & known) ? w * (norm / size) : w);
+        if (passes.seeds != nullptr) {
+          const F seed = load<W>(passes.seeds + segment.mask * width + at);
+          adaptive = (before + only<W>(seed * x.square, larger & ~known & (seed > 0.0F))) + more;
+        }
         norm = larger ? size : norm;
         store<W>(place + 2 * width, norm);
       }
+      store<W>(place + width, adaptive);
       const F share = x.beyond ? (F){} + 1.0F : x.square / (norm * norm);
       nx += only<W>(share, mask);
       const F rate = (1.0F / square_root<W>(adaptive)) * (1.0F / norm);
@@ -112,9 +119,10 @@ void rate_powers(const Passes& passes, Segments segments, const float* gradient2
     if (active[lane] == 0 || passes.rates[lane].square_root) continue;
     for (const Segment& segment : segments) {
       if (passes.masks[segment.mask * width + lane] == 0) continue;
+      const float seed = seed_of(passes, segment.mask, lane);
       for (std::uint32_t f = segment.begin; f < segment.end; ++f) {
         const Weight weight{passes.table + passes.places[f] * (4 * width) + lane, width};
-        weight.rate_power(passes.values[f], gradient2[lane], passes.rates[lane], norm_x[lane], per_update[lane]);
+        weight.rate_power(passes.values[f], gradient2[lane], seed, passes.rates[lane], norm_x[lane], per_update[lane]);
       }
     }
   }
@@ -268,8 +276,9 @@ void learn_lanes(const Lesson& lesson, std::size_t at) {
         float own_nx = nx[lane];
         float own_per = per[lane];
         const float own_gradient = gradient[lane];
+        const float seed = seed_of(passes, part.mask, at + lane);
         each_narrow(lesson, part,
-                    [&](const Weight& weight, float x) { weight.rate_root(x, own_gradient, own_nx, own_per); });
+                    [&](const Weight& weight, float x) { weight.rate_root(x, own_gradient, seed, own_nx, own_per); });
         nx[lane] = own_nx;
         per[lane] = own_per;
       });

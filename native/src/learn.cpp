@@ -17,7 +17,8 @@ float within(float raw, float low, float high) {
 }  // namespace
 
 Passes Bank::passes() const {
-  return {table_.get(), width_, places_.data(), values_.data(), masks_.data(), rates_.data(), all_square_root_};
+  return {table_.get(), width_, places_.data(), values_.data(), masks_.data(), seeds_.empty() ? nullptr : seeds_.data(),
+          rates_.data(), all_square_root_};
 }
 
 template <class Visit>
@@ -66,12 +67,15 @@ void Bank::rate(const std::int32_t* active) {
     float norm_x = norm_x_[lane];
     float per_update = per_update_[lane];
     const float gradient2 = gradient2_[lane];
+    const float seed = seed_of(all, part.mask, lane);
     if (rates_[lane].square_root) {
-      each_narrow(part, [&](const Weight& weight, float x) { weight.rate_root(x, gradient2, norm_x, per_update); });
+      each_narrow(part, [&](const Weight& weight, float x) {
+        weight.rate_root(x, gradient2, seed, norm_x, per_update);
+      });
     } else {
       const LaneRates rates = rates_[lane];
       each_narrow(part, [&](const Weight& weight, float x) {
-        weight.rate_power(x, gradient2, rates, norm_x, per_update);
+        weight.rate_power(x, gradient2, seed, rates, norm_x, per_update);
       });
     }
     norm_x_[lane] = norm_x;

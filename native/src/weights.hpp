@@ -26,6 +26,11 @@ struct Scaled {
   }
 };
 
+// What damps the first steps of a lane on the coordinates of a product; 0: nothing.
+CHACHA_INLINE float seed_of(const Passes& passes, std::uint32_t mask, std::size_t lane) {
+  return passes.seeds == nullptr ? 0.0F : passes.seeds[mask * passes.width + lane];
+}
+
 // A weight in a place of stride `stride`: w, adaptive sum, norm, rate.
 struct Weight {
   float* at;
@@ -44,12 +49,17 @@ struct Weight {
     return value - (value <= 0.0F ? -1.0F : 1.0F) * gravity;
   }
 
-  // power_t is 0.5.
-  CHACHA_INLINE void rate_root(float value, float gradient2, float& norm_x, float& per_update) const {
+  // power_t is 0.5. A `seed` counts as squared gradients that were seen before the first value.
+  CHACHA_INLINE void rate_root(float value, float gradient2, float seed, float& norm_x, float& per_update) const {
     const Scaled x(value);
-    adaptive() += gradient2 * x.square;
+    const float before = adaptive();
+    adaptive() = before + gradient2 * x.square;
     if (x.size > norm()) {
-      if (norm() > 0.0F) w() *= norm() / x.size;
+      if (norm() > 0.0F) {
+        w() *= norm() / x.size;
+      } else if (seed > 0.0F) {
+        adaptive() = (before + seed * x.square) + gradient2 * x.square;
+      }
       norm() = x.size;
     }
     norm_x += x.beyond ? 1.0F : x.square / (norm() * norm());
@@ -58,13 +68,17 @@ struct Weight {
   }
 
   // Any other power_t.
-  CHACHA_INLINE void rate_power(float value, float gradient2, const LaneRates& lane, float& norm_x, float& per_update) const {
+  CHACHA_INLINE void rate_power(float value, float gradient2, float seed, const LaneRates& lane, float& norm_x,
+                                float& per_update) const {
     const Scaled x(value);
-    adaptive() += gradient2 * x.square;
+    const float before = adaptive();
+    adaptive() = before + gradient2 * x.square;
     if (x.size > norm()) {
       if (norm() > 0.0F) {
         const float rescale = x.size / norm();
         w() *= pow32(rescale * rescale, lane.neg_norm_power);
+      } else if (seed > 0.0F) {
+        adaptive() = (before + seed * x.square) + gradient2 * x.square;
       }
       norm() = x.size;
     }

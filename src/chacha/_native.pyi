@@ -10,6 +10,12 @@ __version__: str
 
 Standing = tuple[int, float, float]
 State = tuple[float, float, float, float, float, float]
+Pairing = tuple[
+    int, float, int, float, float, float, float, int, float, float, int, float, float
+]
+Helping = tuple[int, float, float, float, float, float]
+Challenger = tuple[int, int, Pairing, Helping]
+Serving = tuple[int, float, float, float, float]
 
 class ColumnBlock:
     def __init__(
@@ -59,7 +65,9 @@ class Engine:
         settings: Sequence[tuple[str, str]],
         products: Sequence[Sequence[str]],
         source: int = -1,
+        damping: float = 0.0,
     ) -> int: ...
+    def settle(self, model: int) -> None: ...
     def stop(self, model: int) -> None: ...
     def raw(self, line: str, models: Sequence[int], learn: bool) -> list[float] | None: ...
     def serve_line(self, line: str) -> float | None: ...
@@ -78,7 +86,14 @@ class Engine:
     def record(self, wanted: bool, tags: bool) -> None: ...
     def take_record(
         self,
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.uint32], list[str]]: ...
+    ) -> tuple[
+        NDArray[np.float64],
+        NDArray[np.float64],
+        NDArray[np.uint32],
+        list[str],
+        NDArray[np.uint32],
+        NDArray[np.float64],
+    ]: ...
     def set_observed_bits(self, bits: int) -> None: ...
     def set_rules(
         self,
@@ -103,6 +118,47 @@ class Engine:
         challengers: int,
         restless: bool,
     ) -> None: ...
+    def set_contest_rules(
+        self,
+        *,
+        loss: str,
+        tau: float,
+        floor: float,
+        margin: float,
+        clip: float,
+        most: float,
+        eliminates: float,
+        patience: int,
+        warm_up: int,
+        bernstein: bool,
+        coin: tuple[int, int] | None,
+        burn_in: int,
+        decay: float,
+        noise: float,
+        wild: float,
+        harm: float,
+        champion_only: bool,
+        share: float,
+        rate: float,
+    ) -> None: ...
+    def set_contest(
+        self,
+        champion: int,
+        challengers: Sequence[Challenger],
+        serving: Serving,
+        level: float,
+        charged: int,
+        restless: bool,
+    ) -> None: ...
+    @property
+    def contest(self) -> tuple[list[Challenger], Serving, float, int]: ...
+    @property
+    def serving(self) -> tuple[int, int, float]: ...
+    def set_screen(self, products: Sequence[tuple[Sequence[str], int]]) -> None: ...
+    @property
+    def screened(self) -> tuple[int, list[tuple[int, float]]]: ...
+    @property
+    def active(self) -> tuple[int, list[tuple[str, int]]]: ...
     def set_baseline(self, model: int) -> None: ...
     def wait_for(self, what: int) -> None: ...
     def standing(self, model: int) -> Standing: ...

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import inf
 from random import Random
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from chacha.config import Config
 from chacha.decisions import Decision, Eliminated, Promoted, Retired, WentLive
 from chacha.evidence import Bound, Evidence, Standing, better_than, worse_than
+from chacha.headstart import FromScratch, HeadStart
+from chacha.observed import Round
 from chacha.oracle import ConfigOracle, proposals_of
 from chacha.scheduler import Scheduler
 
@@ -38,6 +40,9 @@ class Seen(Protocol):
     def complexity(self, config: Config) -> float:
         """d_c: the number of features that `config` induces."""
 
+    def proxy(self, raw: float, y: float) -> float:
+        """The bounded loss of a prediction."""
+
 
 class ChampionChallengers:
     """ChaCha: a champion C, challengers S, of which at most b - 1 are live (B).
@@ -60,6 +65,7 @@ class ChampionChallengers:
     """
 
     scheduling: ClassVar[type[Scheduler]] = Scheduler
+    starting: ClassVar[FromScratch | HeadStart] = FromScratch()  # Algorithm 2, line 13
 
     def __init__(
         self,
@@ -90,10 +96,23 @@ class ChampionChallengers:
         """The c of line 11: without a model there is no bound, so only live ones."""
         return tuple(c for c in self.B if c in self.S)
 
+    def serve(self, raw: Mapping[Config, float]) -> float:
+        """Line 6: the prediction that is served."""
+        return raw[self.incumbent]
+
+    def constants(self) -> dict[str, Any]:
+        """What else is set, for reports."""
+        return {"lease_factor": self.lease_factor}
+
     def begin(self, seen: Seen) -> list[Decision]:
         """Line 2, and line 5 for the first example."""
         self._expand(seen)  # 2
         return self._schedule(seen, self._bounds(seen))
+
+    def see(self, made: Round, seen: Seen) -> list[Decision]:
+        """Lines 3 and 8-17 for one example; losses are charged by their bounded proxy."""
+        raw = made.raw.items() if made.weight > 0 else ()
+        return self.learn({c: seen.proxy(p, made.y) for c, p in raw}, seen, made.weight)
 
     def learn(
         self, losses: Mapping[Config, float], seen: Seen, weight: float = 1.0

@@ -57,6 +57,13 @@ def canonical(key: str, value: Any) -> Value:
     raise ConfigError(f"{key} must be a number, a word or a bool, got {value!r}")
 
 
+def _order(p: Product) -> tuple[int, Product]:
+    return len(p), p
+
+
+_SLOTS = ("interactions", "values", "_key", "_hash")
+
+
 @dataclass(frozen=True, slots=True)
 class Config:
     """A configuration: products of groups, and values of options (c in the paper).
@@ -84,16 +91,22 @@ class Config:
     ) -> None:
         if isinstance(interactions, str):
             raise ConfigError(f"interactions must be a list of products, got {interactions!r}")
-        products = sorted({product(p) for p in interactions}, key=lambda p: (len(p), p))
         pairs = {key: canonical(key, value) for key, value in sorted((values or {}).items())}
-        key = (tuple(products), tuple((k, isinstance(v, bool), v) for k, v in pairs.items()))
-        for name, attribute in (
-            ("interactions", tuple(products)),
-            ("values", MappingProxyType(pairs)),
-            ("_key", key),
-            ("_hash", hash(key)),
-        ):
-            object.__setattr__(self, name, attribute)
+        self._set({product(p) for p in interactions}, pairs)
+
+    def _set(self, products: Iterable[Product], values: Mapping[str, Value]) -> None:
+        told = tuple((k, isinstance(v, bool), v) for k, v in values.items())
+        key = tuple(sorted(products, key=_order)), told
+        found = key[0], MappingProxyType(values), key, hash(key)
+        for name, value in zip(_SLOTS, found, strict=True):
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def _of(cls, products: Iterable[Product], values: Mapping[str, Value]) -> Config:
+        """A configuration of parts that are known to be in order."""
+        made = object.__new__(cls)
+        made._set(products, dict(values))
+        return made
 
     def __hash__(self) -> int:
         return self._hash
@@ -115,7 +128,23 @@ class Config:
         >>> print(Config().with_product("ab"))
         interactions ab
         """
-        return Config([*self.interactions, tuple(names)], self.values)
+        return self.with_products([product(names)])
+
+    def with_products(self, products: Iterable[Product]) -> Config:
+        """This configuration with more products, in their canonical form.
+
+        >>> print(Config(["ab"]).with_products([("a", "c"), ("a", "b")]))
+        interactions ab, ac
+        """
+        return self._of({*self.interactions, *products}, self.values)
+
+    def without_product(self, product: Product) -> Config:
+        """This configuration with one product less.
+
+        >>> print(Config(["ab", "cd"]).without_product(("a", "b")))
+        interactions cd
+        """
+        return self._of([p for p in self.interactions if p != product], self.values)
 
     def with_values(self, **values: Value) -> Config:
         """This configuration with some values replaced.
@@ -123,7 +152,8 @@ class Config:
         >>> print(Config().with_values(learning_rate=0.1))
         no interactions; learning_rate 0.1
         """
-        return Config(self.interactions, {**self.values, **values})
+        changed = {key: canonical(key, value) for key, value in values.items()}
+        return self._of(self.interactions, dict(sorted({**self.values, **changed}.items())))
 
     def since(self, other: Config) -> str:
         """What sets this configuration apart from `other`, in a word or two.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import Any, ClassVar, cast
 
 from chacha.config import Config
@@ -26,6 +26,10 @@ _KINDS: dict[str, type[Decision]] = {}
 class Decision:
     """One decision, taken at the end of example `t`, about configuration `config`.
 
+    With paired evidence, `odds` are the odds that led to it, and `needed` those that promote (or,
+    for an elimination, eliminate); then `upper`, `lower` and the like are mean losses over the
+    same examples.
+
     >>> decision_from_json(WentLive(0, Config(["ab"]), lease=75).to_json())
     WentLive(t=0, config=Config(interactions=(('a', 'b'),), values=mappingproxy({})), lease=75)
     """
@@ -42,6 +46,9 @@ class Decision:
     def to_json(self) -> dict[str, Any]:
         """A JSON object that :func:`decision_from_json` reads back exactly."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
+        for name in ("odds", "needed"):  # with paired evidence only
+            if values.get(name, 0) is None:
+                del values[name]
         plain = {k: v.to_json() if isinstance(v, Config) else v for k, v in values.items()}
         return {"kind": self.kind, **plain}
 
@@ -67,6 +74,8 @@ class LeaseDoubled(Decision):
 
     lease: int
     n: int
+    odds: float | None = None
+    needed: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +90,8 @@ class Retired(Decision):
 
     n: int
     eliminated: bool
+    odds: float | None = None
+    needed: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +106,8 @@ class Eliminated(Decision):
     n: int
     lower: float
     champion_upper: float
+    odds: float | None = None
+    needed: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +124,8 @@ class Promoted(Decision):
     upper: float
     champion_lower: float
     margin: float
+    odds: float | None = None
+    needed: float | None = None
 
 
 def decision_from_json(data: Mapping[str, Any]) -> Decision:
@@ -122,7 +137,9 @@ def decision_from_json(data: Mapping[str, Any]) -> Decision:
     """
     values = dict(data)
     kind = _KINDS.get(cast("str", values.pop("kind", "")))
-    if kind is None or set(values) != {f.name for f in fields(kind)}:
+    known = {} if kind is None else {f.name: f.default is MISSING for f in fields(kind)}
+    needed = {name for name, must in known.items() if must}
+    if kind is None or not needed <= set(values) <= set(known):
         raise DataError(f"not a decision: {data!r}")
     for name in ("config", "champion", "dethroned"):
         if not isinstance(values.get(name, {}), Mapping):

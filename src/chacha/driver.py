@@ -7,18 +7,24 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from chacha.blending import Blend
 from chacha.champion import ChampionChallengers
 from chacha.config import Config
+from chacha.contest import Contest
 from chacha.decisions import Decision, Promoted, Retired, WentLive
 from chacha.evidence import Standing
 from chacha.example import Example
 from chacha.losses import Loss
-from chacha.observed import Observed, SeenWithLoss, StreamFacts
+from chacha.moves import Move, NextMove
+from chacha.observed import Observed, Round, SeenWithLoss, StreamFacts
 from chacha.oracle import proposals_of
-from chacha.pool import LivePool
+from chacha.pool import Copies, LivePool
+from chacha.screen import Gains
 from chacha.summary import LiveModel, Step, Summary
 
-__all__ = ["Driver", "Forecast", "PlainDriver"]
+__all__ = ["Core", "Driver", "Forecast", "PlainDriver"]
+
+Core = ChampionChallengers | Contest
 
 
 class Forecast(NamedTuple):
@@ -30,23 +36,40 @@ class Forecast(NamedTuple):
 
     raw: Mapping[Config, float]
     births: Mapping[Config, int]
-    served_by: Config
+    served_by: Config | Blend
+    served: float  # on the learner's own scale
     alone: float | None = None  # the initial configuration's, where it runs by itself
 
-    @property
-    def served(self) -> float:
-        """The served prediction, on the learner's own scale."""
-        return self.raw[self.served_by]
+
+class Careful:
+    """The moves of a contest; if they fail, nothing is proposed and the step comes to its end."""
+
+    def __init__(self, moves: NextMove, failures: list[Exception]) -> None:
+        self._moves, self._failures = moves, failures
+        self.crowned, self.ended = moves.crowned, moves.ended
+        self.candidates = moves.candidates
+
+    def next(
+        self, champion: Config, groups: Sequence[str], gains: Gains, live: Mapping[Move, int]
+    ) -> Move | None:
+        """What they propose."""
+        try:
+            return self._moves.next(champion, groups, gains, live)
+        except Exception as error:
+            self._failures.append(error)
+            return None
 
 
 class Driver(ABC):
     """What is decided is done: the algorithm's core, a pool, and what is told of them."""
 
-    def __init__(
-        self, core: ChampionChallengers, pool: LivePool, loss: Loss, keep_decisions: int
-    ) -> None:
+    def __init__(self, core: Core, pool: LivePool, loss: Loss, keep_decisions: int) -> None:
         self._core, self.pool, self.loss = core, pool, loss
-        self._oracle, core.oracle = core.oracle, self._ask  # so that its failures are caught
+        self._failures: list[Exception] = []  # of the oracle and of starts, to be raised
+        if isinstance(core, Contest):
+            core.moves = Careful(core.moves, self._failures)
+        else:
+            self._oracle, core.oracle = core.oracle, self._ask  # so that its failures are caught
         self.initial = core.champion
         self.decisions: deque[Decision] = deque(maxlen=keep_decisions)
         self.decision_count = self.promotions = 0
@@ -55,13 +78,12 @@ class Driver(ABC):
         self._begun = False
         self._groups: tuple[str, ...] | None = None  # those the oracle has been shown
         self._early: list[Decision] = []  # made before the first example was learned
-        self._failures: list[Exception] = []  # of the oracle and of starts, to be raised
         self._withdrawn = False
         self.pool.start(self.initial)
 
     @property
-    def core(self) -> ChampionChallengers:
-        """Algorithm 1 and its state."""
+    def core(self) -> Core:
+        """The algorithm and its state."""
         return self._core
 
     @property
@@ -110,6 +132,8 @@ class Driver(ABC):
     def live(self) -> list[LiveModel]:
         """The live models, the champion first."""
         core, seen = self.core, self.seen
+        if isinstance(core, Contest):
+            return _contestants(core)
         return [
             LiveModel(
                 config=c,
@@ -185,7 +209,7 @@ class Driver(ABC):
                 del self._births[decision.config]
             elif isinstance(decision, WentLive):
                 try:
-                    self.pool.start(decision.config)
+                    self._core.starting.start(self.pool, self._core.champion, decision.config)
                 except Exception as error:
                     self._core.withdraw(decision.config)
                     self._withdrawn = True  # a slot is free again
@@ -193,11 +217,24 @@ class Driver(ABC):
                     continue
                 self._births[decision.config] = self._born
                 self._born += 1
-            self.promotions += isinstance(decision, Promoted)
+            elif isinstance(decision, Promoted):
+                self.promotions += 1
+                if isinstance(self.pool, Copies):
+                    self.pool.settle(decision.config)
             done.append(decision)
         self.decisions.extend(done)
         self.decision_count += len(done)
         return done
+
+
+def _contestants(core: Contest) -> list[LiveModel]:
+    by = core.incumbent
+    serving = {by.champion, by.other} if isinstance(by, Blend) else {by}
+    rows = [LiveModel(core.champion, True, core.champion in serving, core.charged, None, None)]
+    return rows + [
+        LiveModel(c, False, c in serving, pairing.n, core.lease[c], None, pairing)
+        for c, pairing in core.pairings.items()
+    ]
 
 
 class PlainDriver(Driver):
@@ -215,7 +252,7 @@ class PlainDriver(Driver):
 
     def __init__(
         self,
-        core: ChampionChallengers,
+        core: Core,
         pool: LivePool,
         loss: Loss,
         *,
@@ -267,7 +304,8 @@ class PlainDriver(Driver):
         """Line 6: every live model predicts, the incumbent serves. A pure read."""
         raw = self.pool.predict(example)
         alone = self._baseline.predict(example)[self.initial] if self._baseline else None
-        return Forecast(raw, dict(self._births), self._core.incumbent, alone)
+        core = self._core
+        return Forecast(raw, dict(self._births), core.incumbent, core.serve(raw), alone)
 
     def learn(self, example: Example, forecast: Forecast | None = None) -> Step:
         """Lines 7-17, then 5."""
@@ -278,19 +316,17 @@ class PlainDriver(Driver):
         now = self.pool.learn(example)
         decisions = self._take_early()
         if forecast is None:
-            forecast = Forecast(now, self._births, self._core.incumbent)
+            core = self._core
+            forecast = Forecast(now, self._births, core.incumbent, core.serve(now))
         loss = self._charge(forecast.served, y, weight)
         if self._baseline is not None:
             alone = self._baseline.learn(example)[self.initial]
             alone = alone if forecast.alone is None else forecast.alone
             self._alone.add(self.loss.loss(alone, y), weight)
-        losses: dict[Config, float] = {}
-        if weight > 0:
-            low, high = self._observed.low, self._observed.high
-            for c, raw in forecast.raw.items():
-                if forecast.births[c] == self._births.get(c):
-                    losses[c] = self.loss.proxy(raw, y, low, high)
-        decisions += self._do(self._core.learn(losses, self.seen, weight))
+        births = forecast.births
+        raw = {c: p for c, p in forecast.raw.items() if births[c] == self._births.get(c)}
+        made = Round(example, raw, forecast.served, y, weight, self.loss)
+        decisions += self._do(self._core.see(made, self.seen))
         self._raise_failures()
         served = self.loss.served(forecast.served)
         return Step(example, served, forecast.served_by, loss, decisions)

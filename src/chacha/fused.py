@@ -7,30 +7,27 @@ stream, down to single examples, decisions and predictions are the same.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple
 
 from chacha._native import ColumnBlock as NativeBlock
 from chacha._native import DictPlan
-from chacha.champion import ChampionChallengers
+from chacha.blending import Blend
 from chacha.config import Config
 from chacha.decisions import Decision
-from chacha.driver import Driver, Forecast, PlainDriver
+from chacha.driver import Core, Driver, Forecast, PlainDriver
 from chacha.errors import PoolError
-from chacha.evidence import SampleComplexity, Standing
+from chacha.evidence import Standing
 from chacha.example import Example
 from chacha.interrupts import Uninterrupted
-from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
+from chacha.links import Link, Serving, link_of, served_by
+from chacha.losses import Loss
 from chacha.pool import LivePool
 from chacha.pools.native import NativeObserved, NativePool, native_line
-from chacha.scheduler import FOREVER
 from chacha.summary import Served, Step
 
 __all__ = ["Advance", "FusedDriver", "Status", "make_driver"]
-
-LOSSES = (Squared, Logistic, Quantile, Poisson, Hinge)
 
 
 class Status(IntEnum):
@@ -61,10 +58,11 @@ class Advance(NamedTuple):
     interrupted: bool
 
 
-def make_driver(core: ChampionChallengers, pool: LivePool, loss: Loss, **settings: Any) -> Driver:
+def make_driver(core: Core, pool: LivePool, loss: Loss, **settings: Any) -> Driver:
     """The fused driver where the engine knows all parts, else the plain one.
 
-    >>> from chacha import Config, NativePool, ReferencePool
+    >>> from chacha import ChampionChallengers, Config, NativePool, ReferencePool
+    >>> from chacha import SampleComplexity, Squared
     >>> def core():
     ...     return ChampionChallengers(
     ...         Config(), budget=2, oracle=lambda c, groups: [], evidence=SampleComplexity()
@@ -74,9 +72,8 @@ def make_driver(core: ChampionChallengers, pool: LivePool, loss: Loss, **setting
     'FusedDriver'
     'PlainDriver'
     """
-    known = type(loss) in LOSSES and type(core.evidence) is SampleComplexity
-    if type(pool) is NativePool and known:
-        return FusedDriver(core, pool, loss, **settings)
+    if type(pool) is NativePool and (link := link_of(core, pool.engine, loss)) is not None:
+        return FusedDriver(core, pool, loss, link, **settings)
     return PlainDriver(core, pool, loss, **settings)
 
 
@@ -85,9 +82,10 @@ class FusedDriver(Driver):
 
     def __init__(
         self,
-        core: ChampionChallengers,
+        core: Core,
         pool: NativePool,
         loss: Loss,
+        link: Link,
         *,
         bits: int,
         baseline: bool,
@@ -97,9 +95,8 @@ class FusedDriver(Driver):
         self.native = pool
         self.engine = engine = pool.engine
         self._observed = NativeObserved(engine)
-        assert isinstance(core.evidence, SampleComplexity)
+        self._link = link
         engine.set_observed_bits(bits)
-        engine.set_rules(**_rules(loss, core.evidence))
         self._baseline: int | None = None
         if baseline:
             self._baseline = pool.start_shadow(self.initial)
@@ -112,8 +109,8 @@ class FusedDriver(Driver):
         self._wait()
 
     @property
-    def core(self) -> ChampionChallengers:
-        """Algorithm 1 and its state, with the engine's sums."""
+    def core(self) -> Core:
+        """The algorithm and its state, with the engine's sums."""
         if self._core.t != self.engine.t:
             self._sync()
         return self._core
@@ -162,12 +159,13 @@ class FusedDriver(Driver):
             raise _unread(example)
         alone = None if self._baseline is None else raw.pop()
         found = dict(zip(models, raw, strict=True))
-        return Forecast(found, dict(self._births), self._config[self.engine.incumbent], alone)
+        core = self.core
+        return Forecast(found, dict(self._births), core.incumbent, core.serve(found), alone)
 
     def learn(self, example: Example, forecast: Forecast | None = None) -> Step:
         """Lines 7-17, then 5."""
         line = native_line(example)
-        serving = self.engine.incumbent
+        serving = self._link.serving
         if forecast is None:
             run = lambda: self.engine.learn_line(line, None, None)  # noqa: E731
         else:
@@ -228,9 +226,9 @@ class FusedDriver(Driver):
         raw = [(models[c], forecast.raw[c]) for c in same]
         return raw, forecast.served, 0.0 if forecast.alone is None else forecast.alone
 
-    def _served_by(self, model: int, decisions: Sequence[Decision]) -> Config:
-        """The configuration that the number of a model meant before the decisions."""
-        return self._config_before[model] if decisions else self._config[model]
+    def _served_by(self, serving: Serving, decisions: Sequence[Decision]) -> Config | Blend:
+        """Who served, by what the numbers of models meant before the decisions."""
+        return served_by(serving, self._config_before if decisions else self._config)
 
     def _step(self, run: Callable[[], int]) -> list[Decision] | None:
         """One example; what was decided, or None if it needs a second look."""
@@ -291,9 +289,10 @@ class FusedDriver(Driver):
     def _take_served(self) -> Served | None:
         if not self._recording:
             return None
-        predictions, labels, models, tags = self.engine.take_record()
-        configs = [self._config[model] for model in models.tolist()]
-        return Served(predictions.tolist(), labels.tolist(), configs, tags)
+        predictions, labels, models, tags, others, shares = self.engine.take_record()
+        serving = zip(models.tolist(), others.tolist(), shares.tolist(), strict=True)
+        by = [served_by(each, self._config) for each in serving]
+        return Served(predictions.tolist(), labels.tolist(), by, tags)
 
     def _begin(self) -> None:
         with Uninterrupted():
@@ -320,43 +319,16 @@ class FusedDriver(Driver):
 
     def _sync(self) -> None:
         """The engine's sums as the core's."""
-        core = self._core
-        core.t = self.engine.t
-        core.incumbent = self._config[self.engine.incumbent]
-        for c in core.live:
-            standing = core.standing[c]
-            standing.n, standing.total, standing.weight = self.engine.standing(
-                self.native.models[c]
-            )
+        self._link.sync()
 
     def _push(self) -> None:
         """What was decided, to the engine."""
-        core, models = self._core, self.native.models
-        tested, lease = core.tested, core.scheduler.lease
-        contenders = [(models[c], c in tested, lease.get(c, FOREVER)) for c in core.live]
+        models = self.native.models
         restless, self._withdrawn = self._withdrawn, False
-        self.engine.set_contenders(contenders, models[core.incumbent], len(core.S), restless)
+        self._link.push(models, restless)
         self._config = {number: c for c, number in models.items()}
 
 
 def _unread(example: Example, error: Exception | None = None) -> PoolError:
     told = f"{example.line!r:.80} cannot be read" if error is None else str(error)
     return PoolError(f"{example.place or 'an example'}: {told}")
-
-
-def _rules(loss: Loss, evidence: SampleComplexity) -> dict[str, Any]:
-    """The constants of the losses and bounds, as the engine takes them."""
-    return {
-        "loss": type(loss).__name__.lower(),
-        "tau": getattr(loss, "tau", 0.5),
-        "floor": getattr(loss, "floor", 1e-4),
-        "scale": evidence.scale,
-        "delta": evidence.delta,
-        "log_in_root": evidence.log_in_root,
-        "p": evidence.p,
-        "comp": evidence.comp,
-        "natural": evidence.log_base == math.e,
-        "log_of_base": math.log(evidence.log_base),
-        "count_challengers": evidence.count_challengers,
-        "burn_in": evidence.burn_in,
-    }

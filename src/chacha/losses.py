@@ -41,6 +41,9 @@ class Loss(Protocol):
     def loss(self, raw: float, y: float) -> float:
         """The reported loss, unclipped."""
 
+    def residual(self, raw: float, y: float) -> float:
+        """What a prediction left over: the downhill direction of the loss, on its own scale."""
+
     def proxy(self, raw: float, y: float, low: float, high: float) -> float:
         """The bounded loss that serves as evidence."""
 
@@ -61,6 +64,9 @@ class _Regression:
 
     def served(self, raw: float) -> float:
         return raw
+
+    def residual(self, raw: float, y: float) -> float:
+        return y - self.served(raw)
 
     def proxy(self, raw: float, y: float, low: float, high: float) -> float:
         p = self.served(raw)
@@ -181,6 +187,10 @@ class Logistic(_Classification):
         z = -y * raw
         return z + math.log1p(math.exp(-z)) if z > 0 else math.log1p(math.exp(z))
 
+    def residual(self, raw: float, y: float) -> float:
+        """y times the probability of the other label."""
+        return y * self.served(-y * raw)
+
     def proxy(self, raw: float, y: float, low: float, high: float) -> float:
         """The log loss, at most -log(floor)."""
         most = self.proxy_range(low, high)
@@ -213,6 +223,10 @@ class Hinge(_Classification):
     def loss(self, raw: float, y: float) -> float:
         """max(0, 1 - y·margin)."""
         return max(0.0, 1.0 - y * raw)
+
+    def residual(self, raw: float, y: float) -> float:
+        """y as long as the margin is missed."""
+        return y if y * raw < 1.0 else 0.0
 
     def proxy(self, raw: float, y: float, low: float, high: float) -> float:
         """The hinge loss, at most 2."""

@@ -8,21 +8,28 @@ from dataclasses import replace
 from os import PathLike
 from typing import Any, Unpack
 
+from chacha.blending import Blending
 from chacha.champion import ChampionChallengers
 from chacha.config import Config
+from chacha.contest import Contest
 from chacha.decisions import Decision
+from chacha.driver import Core
 from chacha.evidence import Evidence, SampleComplexity, Standing
 from chacha.example import Example
 from chacha.fused import make_driver
+from chacha.headstart import FromScratch, HeadStart
 from chacha.intake import Features, example_of, labelled
 from chacha.losses import Loss, Squared, check_scale
+from chacha.moves import NextMove
 from chacha.observed import StreamFacts
-from chacha.oracle import ConfigOracle, DefaultOracle
+from chacha.oracle import ConfigOracle
+from chacha.paired import PairedBetting
 from chacha.pool import LivePool
 from chacha.pools import default_pool
 from chacha.progress import ProgressTable
 from chacha.quick import Quick
-from chacha.settings import Settings, check_parts, whole
+from chacha.screen import Screening
+from chacha.settings import Rulebook, Settings, check_parts, whole
 from chacha.sources import (
     DictReader,
     OnBad,
@@ -43,29 +50,33 @@ __all__ = ["ChaCha"]
 class ChaCha:
     """Online AutoML: a champion and its challengers, tuned while they serve.
 
-    `ChaCha.paper` is the algorithm of the ICML 2021 paper to the letter, `ChaCha.flaml` the same
-    with the constants of the authors' code. `ChaCha()` are the recommended rules; now the paper's.
+    `ChaCha()` are the recommended rules. `ChaCha.paper` is the algorithm of the ICML 2021 paper
+    to the letter, `ChaCha.flaml` the same with the constants of the authors' code.
 
     Parameters
     ----------
     budget
         b: live models, the champion included. 1 is plain online learning.
     space
-        What may be tuned: name -> domain; `Interactions()` by default.
+        What may be tuned: name -> domain; interactions and the learning rate by default.
     init
         Initial values, of what is tuned and of any other option, which stays fixed.
     pool
         Where the models live; the native pool by default.
     oracle
-        What to try next to a champion: the paper's default, or any function.
+        What to try next to a champion: :class:`Moves` by default, or any function.
     evidence
-        The bounds that decide: the paper's by default.
+        What decides: :class:`PairedBetting` by default. With :class:`SampleComplexity` the rules
+        are the paper's.
     loss
         What is served, reported and compared: squared error by default.
     algorithm
-        Algorithm 1, or a variant of it that the paper compares it with.
+        Algorithm 1 of the paper, or a variant that it is compared with.
     lease_factor
-        n_min is this times the distinct raw features seen; 5 in the paper.
+        In the paper, n_min is this times the distinct raw features seen: 5.
+    starting, screening, blending, first_lease
+        Parts of the recommended rules: how a model starts, what orders the challengers, who
+        serves, and how many examples a first lease has.
     seed
         Seeds the rules. The same seed gives the same decisions.
     baseline
@@ -78,14 +89,12 @@ class ChaCha:
     Examples
     --------
     >>> import chacha
-    >>> model = chacha.ChaCha.paper(budget=3, pool=chacha.ReferencePool())
+    >>> model = chacha.ChaCha(budget=3)
     >>> for x, y in [({"a": 1.0, "b": 2.0}, 1.0), ({"a": 2.0, "b": 0.5}, 2.0)]:
     ...     y_hat = model.predict_one(x)
     ...     decisions = model.learn_one(x, y)
-    >>> print(model.champion)
-    no interactions
-    >>> [str(live.config) for live in model.live]
-    ['no interactions', 'interactions ab']
+    >>> [live.config.since(model.champion) for live in model.live]
+    ['=', 'learning_rate 2', '+ab']
     """
 
     def __init__(
@@ -95,11 +104,15 @@ class ChaCha:
         space: Mapping[str, Interactions | Domain] | Space | None = None,
         init: Mapping[str, Any] | None = None,
         pool: LivePool | None = None,
-        oracle: ConfigOracle | None = None,
-        evidence: Evidence | None = None,
+        oracle: ConfigOracle | NextMove | None = None,
+        evidence: Evidence | PairedBetting | None = None,
         loss: Loss | None = None,
-        algorithm: type[ChampionChallengers] = ChampionChallengers,
+        algorithm: type[ChampionChallengers] | None = None,
         lease_factor: int = 5,
+        starting: FromScratch | HeadStart | None = None,
+        screening: Screening | None = None,
+        blending: Blending | None = None,
+        first_lease: int = 500,
         seed: int = 0,
         baseline: bool = False,
         keep_decisions: int = 1000,
@@ -107,29 +120,24 @@ class ChaCha:
         ticket_life: int = 1_000_000,
     ) -> None:
         budget = whole("budget", budget, 1, " (live models, the champion included)")
-        lease_factor = whole("lease_factor", lease_factor, 1)
         seed = whole("seed", seed, 0)
         keep_decisions = whole("keep_decisions", keep_decisions, 0)
-        check_parts(pool=pool, loss=loss, oracle=oracle, evidence=evidence, algorithm=algorithm)
+        check_parts(pool=pool, loss=loss)
+        self.rules = Rulebook(
+            evidence, algorithm, oracle, lease_factor, starting, blending, screening, first_lease
+        )
         self.loss_function: Loss = Squared() if loss is None else loss
         self.pool = default_pool() if pool is None else pool
-        self.space = Space.of({"interactions": Interactions()} if space is None else space)
+        self.space = self.rules.space(space, self.pool)
         init = {**self.loss_function.options, **(init or {})}
         tuned = self.space.domains.get("loss_function")
         trained = tuned.options if isinstance(tuned, Choice) else [init.get("loss_function")]
         check_scale(self.loss_function, trained)
         self.initial = self.space.initial(init, self.pool.default)
-        self.evidence: Evidence = SampleComplexity() if evidence is None else evidence
-        self.oracle = DefaultOracle(self.space, seed) if oracle is None else oracle
-        self.budget, self.seed, self.lease_factor = budget, seed, lease_factor
-        core = algorithm(
-            self.initial,
-            budget=budget,
-            oracle=self.oracle,
-            evidence=self.evidence,
-            seed=seed,
-            lease_factor=lease_factor,
-        )
+        self.budget, self.seed = budget, seed
+        core = self.rules.core(self.initial, self.space, budget, seed)
+        self.evidence = core.evidence
+        self.oracle = core.moves if isinstance(core, Contest) else core.oracle
         bits = self.initial.values.get("bit_precision", 18)
         self._driver = make_driver(
             core,
@@ -182,8 +190,8 @@ class ChaCha:
         save_champion(self.pool, self.champion, path)
 
     @property
-    def core(self) -> ChampionChallengers:
-        """Algorithm 1 and its state."""
+    def core(self) -> Core:
+        """The algorithm and its state."""
         return self._driver.core
 
     @property
@@ -249,9 +257,10 @@ class ChaCha:
     def settings(self) -> dict[str, Any]:
         """Every constant of the rules, for reports."""
         return {
-            **{name: getattr(self, name) for name in ("budget", "seed", "lease_factor")},
+            **{name: getattr(self, name) for name in ("budget", "seed")},
             "algorithm": type(self.core).__name__,
             **{name: describe(getattr(self, name)) for name in ("evidence", "oracle")},
+            **self.core.constants(),
             "space": self.space.to_json(),
             "loss": {"name": self.loss_function.name, **describe(self.loss_function)},
             "pool": type(self.pool).__name__,

@@ -11,7 +11,7 @@ from chacha.config import Config
 from chacha.example import Example
 from chacha.losses import Loss
 
-__all__ = ["Observed", "SeenWithLoss", "StreamFacts", "count_features"]
+__all__ = ["Observed", "Round", "SeenWithLoss", "StreamFacts", "count_features"]
 
 
 class StreamFacts(Protocol):
@@ -118,6 +118,23 @@ class Observed:
         return self._complexity[config]
 
 
+class Round(NamedTuple):
+    """One example: what the live models predicted, what was served, and the label.
+
+    >>> from chacha.example import parse_line
+    >>> from chacha.losses import Squared
+    >>> Round(parse_line("1 |a x"), {Config(): 0.5}, 0.5, 1.0, 1.0, Squared()).y
+    1.0
+    """
+
+    example: Example
+    raw: Mapping[Config, float]
+    served: float
+    y: float
+    weight: float
+    loss: Loss
+
+
 class SeenWithLoss(NamedTuple):
     """The stream's facts with the range of the loss that is evidence: a champion's `Seen`.
 
@@ -148,3 +165,12 @@ class SeenWithLoss(NamedTuple):
     def complexity(self, config: Config) -> float:
         """d_c."""
         return self.observed.complexity(config)
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """Distinct features by group."""
+        return self.observed.sizes
+
+    def proxy(self, raw: float, y: float) -> float:
+        """The bounded loss of a prediction."""
+        return self.loss.proxy(raw, y, self.observed.low, self.observed.high)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from chacha.config import Config, Value
 from chacha.errors import BadExample, PoolError
 from chacha.example import Example
+from chacha.vwtext import FLOAT32_MAX
 
-__all__ = ["Learner", "LivePool", "SequentialPool"]
+__all__ = ["Copies", "Learner", "LivePool", "SequentialPool"]
 
 
 class LivePool(Protocol):
@@ -141,3 +142,29 @@ def refuse_unlabelled(example: Example) -> None:
     """Learning needs a label."""
     if example.label is None:
         raise BadExample("the example has no label; learning needs one", "no label")
+
+
+def refuse_damping(damping: float) -> None:
+    """Damping is a number of at least 0 that single precision can hold."""
+    if not 0.0 <= damping <= FLOAT32_MAX:
+        raise PoolError(f"damping is a number of at least 0, got {damping!r}")
+
+
+@runtime_checkable
+class Copies(Protocol):
+    """A pool that can also start a model as a copy of another: a head start.
+
+    >>> from chacha import NativePool, SequentialPool
+    >>> isinstance(NativePool(), Copies), isinstance(SequentialPool(lambda config: None), Copies)
+    (True, False)
+    """
+
+    def copy(self, source: Config, config: Config, damping: float = 0.0) -> None:
+        """Give `config` a model with the weights and the state of `source`'s.
+
+        A weight that the copy meets first in a product which `source` does not have is damped:
+        it starts as if it had seen `damping` times the squared gradients of the source so far.
+        """
+
+    def settle(self, config: Config) -> None:
+        """From now on `config` learns as if it had never been a copy."""

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from operator import index
 from typing import Any, TypedDict
 
+from chacha.blending import Blending
 from chacha.champion import ChampionChallengers
+from chacha.config import Config
+from chacha.contest import Contest
 from chacha.errors import ConfigError
-from chacha.evidence import Evidence
+from chacha.evidence import Evidence, SampleComplexity
+from chacha.headstart import FromScratch, HeadStart
 from chacha.losses import Loss
-from chacha.oracle import ConfigOracle
+from chacha.moves import Given, Moves, NextMove
+from chacha.oracle import ConfigOracle, DefaultOracle
+from chacha.paired import PairedBetting
 from chacha.pool import LivePool
-from chacha.space import Domain, Interactions, Space
+from chacha.screen import Screening
+from chacha.space import RATES, Domain, Interactions, Space
 
-__all__ = ["Settings", "check_parts", "whole"]
+__all__ = ["Rulebook", "Settings", "check_parts", "whole"]
 
 
 def whole(name: str, value: Any, least: int, about: str = "") -> int:
@@ -34,12 +42,17 @@ def whole(name: str, value: Any, least: int, about: str = "") -> int:
     return number
 
 
+Space_ = Mapping[str, Interactions | Domain] | Space
+
 PARTS = {
     "pool": ("learn", "open_pool('vw') or ReferencePool()"),
     "loss": ("proxy", "Squared() or Logistic()"),
-    "oracle": ("__call__", "a function of the champion and the groups"),
-    "evidence": ("bound", "SampleComplexity()"),
+    "oracle": ("__call__ next", "a function of the champion and the groups"),
+    "evidence": ("burn_in needed", "PairedBetting() or SampleComplexity()"),
     "algorithm": ("scheduling", "the class Exhaustive"),
+    "starting": ("start", "HeadStart() or FromScratch()"),
+    "blending": ("choose", "Blending() or ChampionServes()"),
+    "screening": ("looks", "Screening()"),
 }
 
 
@@ -52,8 +65,8 @@ def check_parts(**parts: object) -> None:
 got 'logistic'
     """
     for name, part in parts.items():
-        method, advice = PARTS[name]
-        if part is not None and not hasattr(part, method):
+        methods, advice = PARTS[name]
+        if part is not None and not any(hasattr(part, method) for method in methods.split()):
             raise ConfigError(f"{name} must be an object such as {advice}, got {part!r}")
 
 
@@ -64,13 +77,97 @@ class Settings(TypedDict, total=False):
     space: Mapping[str, Interactions | Domain] | Space | None
     init: Mapping[str, Any] | None
     pool: LivePool | None
-    oracle: ConfigOracle | None
-    evidence: Evidence | None
+    oracle: ConfigOracle | NextMove | None
+    evidence: Evidence | PairedBetting | None
     loss: Loss | None
-    algorithm: type[ChampionChallengers]
+    algorithm: type[ChampionChallengers] | None
     lease_factor: int
+    starting: FromScratch | HeadStart | None
+    blending: Blending | None
+    screening: Screening | None
+    first_lease: int
     seed: int
     baseline: bool
     keep_decisions: int
     max_pending: int
     ticket_life: int
+
+
+@dataclass(frozen=True)
+class Rulebook:
+    """The parts that make the rules: what is left out is the recommended one, or the paper's.
+
+    With the evidence of the paper, or one of its algorithms, all of it is the paper's.
+
+    >>> Rulebook().paper, Rulebook(evidence=SampleComplexity()).paper
+    (False, True)
+    """
+
+    evidence: Evidence | PairedBetting | None = None
+    algorithm: type[ChampionChallengers] | None = None
+    oracle: ConfigOracle | NextMove | None = None
+    lease_factor: int = 5
+    starting: FromScratch | HeadStart | None = None
+    blending: Blending | None = None
+    screening: Screening | None = None
+    first_lease: int = 500
+
+    def __post_init__(self) -> None:
+        whole("lease_factor", self.lease_factor, 1)
+        whole("first_lease", self.first_lease, 1)
+        parts = {f.name: getattr(self, f.name) for f in fields(self) if f.name in PARTS}
+        check_parts(**parts)
+        if self.paper and isinstance(self.evidence, PairedBetting):
+            raise ConfigError("paired evidence is not for the algorithms of the paper")
+        wrong = [n for n in ("starting", "blending", "screening") if parts[n] is not None]
+        if self.paper and wrong:
+            raise ConfigError(f"{wrong[0]} is for the recommended rules, not for the paper's")
+
+    @property
+    def paper(self) -> bool:
+        """Whether these are the rules of the paper."""
+        unpaired = self.evidence is not None and not isinstance(self.evidence, PairedBetting)
+        return unpaired or self.algorithm is not None
+
+    def space(self, space: Space_ | None, pool: LivePool) -> Space:
+        """What is tuned if nothing is said: the rate too, by the recommended rules."""
+        if space is not None:
+            return Space.of(space)
+        rate = not self.paper and pool.default("learning_rate") is not None
+        return Space.of(
+            {"interactions": Interactions(), **({"learning_rate": RATES} if rate else {})}
+        )
+
+    def core(
+        self, initial: Config, space: Space, budget: int, seed: int
+    ) -> ChampionChallengers | Contest:
+        """The algorithm with its parts."""
+        oracle = self.oracle
+        if self.paper:
+            assert not isinstance(self.evidence, PairedBetting | NextMove)
+            assert not isinstance(oracle, NextMove)
+            return (self.algorithm or ChampionChallengers)(
+                initial,
+                budget=budget,
+                oracle=DefaultOracle(space, seed) if oracle is None else oracle,
+                evidence=SampleComplexity() if self.evidence is None else self.evidence,
+                seed=seed,
+                lease_factor=self.lease_factor,
+            )
+        assert self.evidence is None or isinstance(self.evidence, PairedBetting)
+        return Contest(
+            initial,
+            budget=budget,
+            moves=_moves(oracle, space, seed),
+            evidence=self.evidence or PairedBetting(),
+            blending=self.blending,
+            screening=self.screening,
+            starting=self.starting,
+            first_lease=self.first_lease,
+        )
+
+
+def _moves(oracle: ConfigOracle | NextMove | None, space: Space, seed: int) -> NextMove:
+    if oracle is None:
+        return Moves(space, seed)
+    return oracle if isinstance(oracle, NextMove) else Given(oracle)

@@ -196,6 +196,12 @@ class Choice:
         return 0.0  # the search widens its step by itself where nothing changes
 
 
+AUTHORS_RATES = LogUniform(2e-10, 1.0)
+"""The learning rates that the paper's authors search."""
+RATES = LogUniform(2**-11, 2**9)
+"""The learning rates of the recommended rules: ten steps of a factor of 4."""
+
+
 @dataclass(frozen=True)
 class Interactions:
     """Products of groups may be added, up to `max_order` groups each (None: any).
@@ -245,6 +251,15 @@ class Space:
             domains[key] = domain
         interactions = space.get("interactions")
         return cls(interactions if isinstance(interactions, Interactions) else None, domains)
+
+    def reaching(self) -> Space:
+        """The space with the recommended range of rates, where it has the authors'.
+
+        >>> Space.of({"learning_rate": AUTHORS_RATES}).reaching().domains["learning_rate"].high
+        512
+        """
+        domains = {key: RATES if d == AUTHORS_RATES else d for key, d in self.domains.items()}
+        return Space(self.interactions, domains)
 
     def to_json(self) -> dict[str, str]:
         """The space for reports: name -> domain as it prints.

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
 from typing import Any, NamedTuple
 
+from chacha.blending import Blend
 from chacha.config import Config
 from chacha.decisions import Decision
 from chacha.evidence import Bound
 from chacha.example import Example
+from chacha.paired import Pairing
 
 __all__ = ["LiveModel", "Served", "Step", "Stretch", "Summary", "describe"]
 
@@ -28,7 +30,8 @@ class LiveModel(NamedTuple):
     serving: bool
     n: int
     lease: int | None
-    bound: Bound
+    bound: Bound | None  # with the paper's evidence
+    pairing: Pairing | None = None  # with paired evidence, of a challenger
 
 
 class Step(NamedTuple):
@@ -43,7 +46,7 @@ class Step(NamedTuple):
 
     example: Example
     prediction: float
-    served_by: Config
+    served_by: Config | Blend
     loss: float
     decisions: list[Decision]
 
@@ -57,7 +60,7 @@ class Served(NamedTuple):
 
     predictions: Sequence[float]
     labels: Sequence[float]
-    served_by: Sequence[Config]
+    served_by: Sequence[Config | Blend]
     tags: Sequence[str]
 
 

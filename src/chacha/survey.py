@@ -1,8 +1,8 @@
-"""A look at a whole source before it is used: how many examples, and the range of the labels."""
+"""A look at a whole source before it is used: its examples, labels and groups."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from chacha.errors import ConfigError
 from chacha.losses import Loss
@@ -14,12 +14,14 @@ __all__ = ["Survey", "survey", "with_log_target"]
 
 @dataclass(frozen=True)
 class Survey:
-    """What a whole source holds.
+    """What a whole source holds; `names` are those of its groups, sorted, where they are known.
 
     >>> import chacha
     >>> found = survey(chacha.Rows(["1 |a x", "100 |a x", "-2 |a x"]))
     >>> found
     Survey(examples=3, low=-2.0, high=100.0, groups=1)
+    >>> found.names
+    ('a',)
     >>> found.shift(LogTarget.AUTO), found.shift(LogTarget.OFF)
     (3.0, None)
     """
@@ -28,6 +30,7 @@ class Survey:
     low: float
     high: float
     groups: int = 0
+    names: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
     def shift(self, when: LogTarget) -> float | None:
         """What to add to a label before its logarithm is taken; None: it is not taken.
@@ -48,11 +51,12 @@ def survey(
     on_bad: OnBad | None = None,
 ) -> Survey:
     """Pass over a source with one model, as any run does; rows it would skip do not count."""
-    model = ChaCha(budget=1, space={}, loss=loss)
+    model = ChaCha.paper(budget=1, space={}, loss=loss)
     for _ in model.stretches(source, limit=limit, on_bad=on_bad):
         pass
     seen = model.observed
-    return Survey(model.examples, seen.low, seen.high, len(seen.groups))
+    names = tuple(seen.groups)
+    return Survey(model.examples, seen.low, seen.high, len(names), names)
 
 
 def with_log_target(

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from operator import index
 
+from chacha.blending import Blend
 from chacha.config import Config
 from chacha.driver import Forecast
 from chacha.errors import ConfigError, TicketError
@@ -29,8 +30,8 @@ class Ticket:
     forecast: Forecast = field(repr=False)
 
     @property
-    def served_by(self) -> Config:
-        """The configuration whose model made the prediction."""
+    def served_by(self) -> Config | Blend:
+        """The configuration whose model made the prediction, or the blend of two."""
         return self.forecast.served_by
 
 

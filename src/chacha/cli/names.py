@@ -8,7 +8,7 @@ from typing import Any
 from chacha.config import Value
 from chacha.errors import ConfigError
 from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
-from chacha.space import Domain, Interactions, LogUniform, Uniform
+from chacha.space import AUTHORS_RATES, Domain, Interactions, LogUniform, Uniform
 
 __all__ = ["Rules", "init_values", "loss_named", "tuned"]
 
@@ -26,7 +26,7 @@ class Rules(Enum):
 
 TUNABLE: dict[str, Interactions | Domain] = {
     "interactions": Interactions(),
-    "learning_rate": LogUniform(2e-10, 1.0),  # the authors' range
+    "learning_rate": AUTHORS_RATES,
     "power_t": Uniform(0.0, 1.0),
     "l1": LogUniform(1e-10, 1e-2),
     "l2": LogUniform(1e-10, 1e-2),

@@ -33,6 +33,8 @@ STYLES: dict[str, dict[str, Any]] = {
     "aggressive": {"color": "#e69f00"},
     "no-champion": {"color": "#7f5539"},
     "offline": {"color": "#888888", "linestyle": ":"},
+    "all-pairs": {"color": "#56b4e9", "linestyle": "--"},
+    "best-fixed": {"color": "#6a3d9a", "linestyle": "--"},
 }
 """One colour for each method, in all figures; they can be told apart by the colour-blind."""
 WARM_UP = 0.1  # of the stream; what is lost there does not set the scale

@@ -8,12 +8,14 @@ import os
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from itertools import islice
 from typing import Any
 
 from chacha.compare.methods import Method
 from chacha.compare.results import Kept, Outcome, Point, key_of
 from chacha.compare.workers import Tell
+from chacha.config import Config
 from chacha.errors import ConfigError, SourceError
 from chacha.evidence import Evidence, Standing
 from chacha.intake import labelled
@@ -120,6 +122,15 @@ class Settings:
     pool: str = "native"
     evidence: Evidence | None = None
 
+    def alone(self, config: Config) -> Settings:
+        """The same with one configuration and nothing to tune.
+
+        >>> Settings().alone(Config(["ab"], {"l2": 0.1})).init
+        {'interactions': (('a', 'b'),), 'l2': 0.1}
+        """
+        init = {"interactions": config.interactions, **config.values}
+        return replace(self, space=Space.of({}), init=init)
+
     def model(self, method: Method, seed: int) -> ChaCha:
         """The model of a method."""
         return method.make(
@@ -167,8 +178,8 @@ class Look:
 def _survey_of(data: Mapping[str, Any] | None) -> Survey | None:
     """What was seen before; something else counts as nothing."""
     try:
-        return None if data is None else Survey(**data)
-    except TypeError:
+        return None if data is None else Survey(**{**data, "names": tuple(data["names"])})
+    except (KeyError, TypeError):
         return None
 
 
@@ -197,6 +208,10 @@ class LookAt:
         return Look(fingerprint, replace(seen, examples=examples))
 
 
+def _tell_part(tell: Tell, part: int, parts: int, share: float) -> None:
+    tell((part + share) / parts)
+
+
 @dataclass(frozen=True)
 class Job:
     """A task: one method passes over one stream with one seed.
@@ -221,8 +236,30 @@ class Job:
         return self.survey.examples * (4.0 + models)  # reading is about four models' work
 
     def __call__(self, tell: Tell) -> Outcome:
-        """Pass over the stream."""
-        model = self.settings.model(self.method, self.seed)
+        """Pass over the stream; with several fixed configurations, once with each."""
+        ways = self._ways()
+        found = [
+            self._pass(way, partial(_tell_part, tell, i, len(ways))) for i, way in enumerate(ways)
+        ]
+        best = min(found, key=lambda o: math.inf if math.isnan(o.loss) else o.loss)
+        return replace(best, cpu_seconds=sum(outcome.cpu_seconds for outcome in found))
+
+    def _ways(self) -> list[Settings]:
+        """The settings of every pass: those of the comparison, or a fixed configuration's."""
+        settings, method = self.settings, self.method
+        if method.fixed is None:
+            return [settings]
+        initial = settings.model(method, self.seed).initial
+        try:
+            configs = method.fixed(initial, self.survey.names)
+        except ConfigError as error:
+            raise ConfigError(f"{self.stream.name}: {error}") from error
+        if not configs:
+            raise ConfigError(f"the method {method.name} gives no configuration")
+        return [settings.alone(config) for config in configs]
+
+    def _pass(self, settings: Settings, tell: Tell) -> Outcome:
+        model = settings.model(self.method, self.seed)
         source = self.stream.open(model.reader, self.survey.shift(self.stream.log_target))
         began = cpu_seconds()
         curve: list[Point] = []

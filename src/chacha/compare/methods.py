@@ -1,11 +1,11 @@
 """Methods: what can be compared, each a few lines over the library's own parts.
 
-All but naive and offline share the serving rule: the live model with the lowest upper bound.
+Those with more than one live model serve the one with the lowest upper bound.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -16,8 +16,11 @@ from chacha.comparators import (
     RandomChallengers,
     WithoutChampion,
 )
+from chacha.compare.fixed import RATES, all_pairs, rate_grid
+from chacha.config import Config
 from chacha.errors import ConfigError
 from chacha.model import ChaCha
+from chacha.paired import PairedBetting
 from chacha.space import Space
 
 __all__ = ["METHODS", "Method", "method_named"]
@@ -47,8 +50,23 @@ def _pairs(budget: int, groups: int) -> int:
     return 1 + groups * (groups - 1) // 2
 
 
+def _wide(budget: int, groups: int) -> int:
+    return 1 + groups // 2  # one model with about so many times the features
+
+
+def _grid(budget: int, groups: int) -> int:
+    return len(RATES) * (8 + _one(budget, groups) + _wide(budget, groups))  # 4 for each reading
+
+
 def _naive(**settings: Any) -> ChaCha:
     return ChaCha.paper(**{**settings, "budget": 1})
+
+
+def _recommended(**settings: Any) -> ChaCha:
+    """The recommended rules; where the authors' range of rates is asked for, with their own."""
+    if not isinstance(settings.get("evidence"), PairedBetting):
+        settings.pop("evidence", None)
+    return ChaCha(**{**settings, "space": settings["space"].reaching()})
 
 
 @dataclass(frozen=True)
@@ -61,9 +79,14 @@ class Method:
     `make` gives the model for the settings of :class:`~chacha.ChaCha`. `draws` tells whether the
     seed matters; `live` about how many models run at once, of a budget and a number of groups.
     `learns` is the share of the stream after which nothing is learned any more.
+    `fixed` gives configurations, of the initial one and the names of all groups of the stream.
+    Each passes over the whole stream with nothing to tune; the one that lost least in the end
+    counts, with the CPU seconds of all.
 
     >>> METHODS["random"].make(budget=3, seed=1).settings["algorithm"]
     'RandomChallengers'
+    >>> [str(config) for config in METHODS["all-pairs"].fixed(Config(), "abc")]
+    ['interactions ab, ac, bc']
     """
 
     name: str
@@ -72,6 +95,7 @@ class Method:
     draws: Callable[[Space], bool] = _always
     live: Callable[[int, int], int] = _budget
     learns: float = 1.0
+    fixed: Callable[[Config, Sequence[str]], Sequence[Config]] | None = None
 
 
 METHODS = {
@@ -90,6 +114,7 @@ METHODS = {
             _several_numbers,
             _pairs,
         ),
+        Method("chacha", "the recommended rules", _recommended, _several_numbers),
         Method("paper", "ChaCha as printed", ChaCha.paper),
         Method("flaml", "ChaCha with the constants of the authors' code", ChaCha.flaml),
         Method(
@@ -110,6 +135,23 @@ METHODS = {
             _one,
             learns=0.2,
         ),
+        Method(
+            "all-pairs",
+            "the initial configuration and the products of all pairs of groups, in one model",
+            _naive,
+            _never,
+            _wide,
+            fixed=all_pairs,
+        ),
+        Method(
+            "best-fixed",
+            "the best in hindsight of fixed configurations: the initial interactions or all "
+            f"pairs, with the learning rates {', '.join(f'{rate:g}' for rate in RATES)}",
+            _naive,
+            _never,
+            _grid,
+            fixed=rate_grid,
+        ),
     )
 }
 
@@ -120,7 +162,7 @@ def method_named(name: str) -> Method:
     >>> method_named("clever")
     Traceback (most recent call last):
     chacha.errors.ConfigError: there is no method 'clever'; choose from naive, random, \
-exhaustive, paper, flaml, aggressive, no-champion, offline
+exhaustive, paper, flaml, aggressive, no-champion, offline, all-pairs, best-fixed
     """
     if name not in METHODS:
         raise ConfigError(f"there is no method {name!r}; choose from {', '.join(METHODS)}")

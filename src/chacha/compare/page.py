@@ -31,6 +31,7 @@ dt { font-weight: 600; } dd { margin: 0 0 .4rem 1.2rem; } pre { overflow-x: auto
   th, td { border-color: #3a3a3a; } }
 """
 HEAD = ("method", "loss (mean ± sd)", "÷ naive", "score", "promotions", "CPU s", "champion")
+FEW = 8  # products of a champion that a cell shows
 
 
 def write_report(path: str, found: Comparison, about: Mapping[str, Any]) -> None:
@@ -73,11 +74,24 @@ def _plain(about: Mapping[str, Any]) -> str:
     return html.escape(json.dumps(about, indent=2))
 
 
+def _short(champion: str) -> str:
+    """A configuration for a cell: of many products the first few, and all values.
+
+    >>> _short("interactions ab, ac, ad, bc, bd, cd, ae, be, ce, de; l2 0.1")
+    'interactions ab, ac, ad, bc, bd, cd, ae, be and 2 more; l2 0.1'
+    """
+    products, semicolon, values = champion.partition("; ")
+    first = products.split(", ")
+    if len(first) > FEW:
+        products = f"{', '.join(first[:FEW])} and {len(first) - FEW} more"
+    return f"{products}{semicolon}{values}"
+
+
 def _table(outcomes: Mapping[str, Sequence[Outcome]]) -> Iterator[str]:
     yield "<div class=wide><table><tr>" + "".join(f"<th>{cell}</th>" for cell in HEAD) + "</tr>"
     for method, row in rows_of(outcomes).items():
         champions = sorted({outcome.champion for outcome in outcomes[method]})
-        shown = champions[0] if len(champions) == 1 else f"{len(champions)} different"
+        shown = _short(champions[0]) if len(champions) == 1 else f"{len(champions)} different"
         cells = [method, *row.shown(), shown]
         yield "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>"
     yield "</table></div>"

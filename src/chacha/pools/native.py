@@ -14,7 +14,7 @@ from chacha.config import Config, Value, show
 from chacha.errors import PoolError
 from chacha.example import Example
 from chacha.observed import count_features
-from chacha.pool import refuse_idle, refuse_live, refuse_unlabelled
+from chacha.pool import refuse_damping, refuse_idle, refuse_live, refuse_unlabelled
 from chacha.vwmodel import VWModel, VWState, write_vw_model
 
 __all__ = ["NativeObserved", "NativePool", "native_line"]
@@ -120,10 +120,14 @@ class NativePool:
 
     def start(self, config: Config) -> None:
         """Give `config` an empty model."""
-        self._start(config, -1)
+        refuse_live(config, self._models)
+        self._models[config] = self.start_shadow(config)
 
-    def copy(self, source: Config, config: Config) -> None:
+    def copy(self, source: Config, config: Config, damping: float = 0.0) -> None:
         """Give `config` a model with the weights and the state of `source`'s.
+
+        A weight that it meets first in a product which `source` does not have starts as if it had
+        seen `damping` times the squared gradients of the source so far: with small steps.
 
         >>> from chacha.example import parse_line
         >>> pool = NativePool()
@@ -134,13 +138,16 @@ class NativePool:
         1
         """
         refuse_idle(source, self._models)
-        self._start(config, self._models[source])
-
-    def _start(self, config: Config, source: int) -> None:
         refuse_live(config, self._models)
-        self._models[config] = self.start_shadow(config, source)
+        refuse_damping(damping)
+        self._models[config] = self.start_shadow(config, self._models[source], damping)
 
-    def start_shadow(self, config: Config, source: int = -1) -> int:
+    def settle(self, config: Config) -> None:
+        """From now on `config` learns as if it had never been a copy."""
+        refuse_idle(config, self._models)
+        self.engine.settle(self._models[config])
+
+    def start_shadow(self, config: Config, source: int = -1, damping: float = 0.0) -> int:
         """A model beside the live ones, known by its number alone; needs no other name."""
         _check(config)
         values = {**DEFAULTS, **config.values}
@@ -148,7 +155,7 @@ class NativePool:
         settings = [(key, show(value)) for key, value in values.items()]
         products = [list(names) for names in config.interactions]
         try:
-            return self.engine.start(bits, settings, products, source)
+            return self.engine.start(bits, settings, products, source, damping)
         except ValueError as error:
             raise PoolError(f"{config}: {error}") from error
 

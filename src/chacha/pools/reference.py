@@ -9,13 +9,14 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Callable, Iterator
+from typing import cast
 
 import numpy as np
 
 from chacha.config import Config, Value
 from chacha.errors import PoolError
 from chacha.example import DEFAULT_GROUP, Example, Feature
-from chacha.pool import SequentialPool
+from chacha.pool import SequentialPool, refuse_damping, refuse_idle, refuse_live
 from chacha.vwtext import FLOAT32_MAX, hash_name
 
 __all__ = ["ReferenceLearner", "ReferencePool"]
@@ -56,6 +57,12 @@ class Slot:
     def __init__(self) -> None:
         self.w = self.adaptive = self.norm = self.rate = ZERO
 
+    def twin(self) -> Slot:
+        """Another weight with the same numbers."""
+        made = Slot()
+        made.w, made.adaptive, made.norm, made.rate = self.w, self.adaptive, self.norm, self.rate
+        return made
+
 
 class ReferenceLearner:
     """A linear model over the groups and their products, learned as VW does by default.
@@ -86,6 +93,7 @@ class ReferenceLearner:
             sorted((name.encode()[0], _seed(name), name) for name in product)
             for product in config.interactions
         )
+        self.seeds = [ZERO] * len(self.products)
         self.slots: dict[int, Slot] = {}
         self.low = self.high = ZERO  # VW's label range starts at [0, 0]
         self.sum_norm_x = 0.0
@@ -95,11 +103,48 @@ class ReferenceLearner:
         """Free the weights."""
         self.slots.clear()
 
+    def take(self, source: ReferenceLearner, damping: float = 0.0) -> None:
+        """Go on with the weights and the state of another model; products that are new are damped.
+
+        >>> old, new = ReferenceLearner(Config()), ReferenceLearner(Config(["ab"]))
+        >>> new.take(old, damping=1.0)
+        >>> new.seeds == [old.squared_gradients()] == [0]
+        True
+        """
+        if self.mask != source.mask:
+            raise PoolError("a copy has as many bits as its source")
+        self.slots = {index: slot.twin() for index, slot in source.slots.items()}
+        self.low, self.high = source.low, source.high
+        self.sum_norm_x, self.total_weight = source.sum_norm_x, source.total_weight
+        with np.errstate(all="ignore"):
+            seed = f32(damping) * source.squared_gradients() if damping > 0 else ZERO
+        if not np.isfinite(seed):  # sums that have left the range of numbers damp nothing
+            seed = ZERO
+        self.seeds = [ZERO if p in source.products else seed for p in self.products]
+
+    def squared_gradients(self) -> np.float32:
+        """The sum of the squared gradients so far: what the constant holds.
+
+        Without a constant, what the weights hold on average, as if all values had been 1.
+        """
+        if self.constant:
+            slot = self.slots.get(CONSTANT & self.mask)
+            return slot.adaptive if slot and slot.norm > 0 else ZERO
+        touched = [slot for _, slot in sorted(self.slots.items()) if slot.norm > 0]
+        total = 0.0
+        for slot in touched:  # one after the other, as in C++: not with sum(), which compensates
+            total += float(slot.adaptive) / (float(slot.norm) * float(slot.norm))
+        return f32(total / len(touched)) if touched else ZERO
+
+    def settle(self) -> None:
+        """Damp nothing any more."""
+        self.seeds = [ZERO] * len(self.products)
+
     def predict(self, example: Example) -> float:
         """The prediction, within the labels seen so far."""
         with np.errstate(all="ignore"):
             raw = f32(example.initial)
-            for x, index in self._features(example):
+            for x, index, _ in self._features(example):
                 if slot := self.slots.get(index):
                     raw += slot.w * x
             return float(self._clip(raw))
@@ -114,22 +159,25 @@ class ReferenceLearner:
             self.low, self.high = min(self.low, y), max(self.high, y)
             return
         with np.errstate(all="ignore"):
-            features = [(x, self.slots.setdefault(i, Slot())) for x, i in self._features(example)]
+            features = [
+                (x, self.slots.setdefault(index, Slot()), seed)
+                for x, index, seed in self._features(example)
+            ]
             raw = f32(example.initial)
-            for x, slot in features:
+            for x, slot, _ in features:
                 raw += slot.w * x
             self.low, self.high = min(self.low, y), max(self.high, y)
             p = self._clip(raw)
             if (p - y) * (p - y) > 0:
                 update = self._update(features, p, y, weight)
                 if update != 0 and not np.isnan(update):
-                    for x, slot in features:
+                    for x, slot, _ in features:
                         if abs(x) < FLOAT32_MAX:
                             slot.w += update * (x * slot.rate)
 
     def _update(
         self,
-        features: list[tuple[np.float32, Slot]],
+        features: list[tuple[np.float32, Slot, np.float32]],
         p: np.float32,
         y: np.float32,
         weight: np.float32,
@@ -140,10 +188,12 @@ class ReferenceLearner:
         multiplier = ONE
         if gradient2 != 0:
             norm_x = per_update = ZERO
-            for x, slot in features:
+            for x, slot, seed in features:
                 x2 = x * x
                 if x2 < X2_MIN:
                     x, x2 = (X_MIN if x > 0 else -X_MIN), X2_MIN
+                if seed > 0 and abs(x) > slot.norm == 0:  # as if it had seen some gradients
+                    slot.adaptive += seed * x2
                 slot.adaptive += gradient2 * x2
                 if abs(x) > slot.norm:  # a new scale: as if it had been the scale all along
                     if slot.norm > 0:
@@ -164,22 +214,23 @@ class ReferenceLearner:
             update = (y - p) * (ONE - decay) / per_update
         return update * multiplier
 
-    def _features(self, example: Example) -> Iterator[tuple[np.float32, int]]:
-        """Values and indices in VW's order: groups by first letter, constant, products."""
+    def _features(self, example: Example) -> Iterator[tuple[np.float32, int, np.float32]]:
+        """Values, indices, seeds in VW's order: groups by first letter, constant, products."""
         letters: dict[int, list[Feature]] = {}
         for name, features in example.groups.items():
             if features:
                 letters.setdefault(name.encode()[0], []).extend(features)
         for features in letters.values():
             for feature in features:
-                yield f32(feature.value), feature.hashed & self.mask
+                yield f32(feature.value), feature.hashed & self.mask, ZERO
         if self.constant:
-            yield ONE, CONSTANT & self.mask
-        for product in self.products:
+            yield ONE, CONSTANT & self.mask, ZERO
+        for product, seed in zip(self.products, self.seeds, strict=True):
             groups = [example.groups.get(name, []) for _, _, name in product]
             if all(groups):
                 names = [name for _, _, name in product]
-                yield from self._expand(names, groups, 0, 0, ONE, 0)
+                for x, index in self._expand(names, groups, 0, 0, ONE, 0):
+                    yield x, index, seed
 
     def _expand(
         self,
@@ -216,3 +267,35 @@ class ReferencePool(SequentialPool):
 
     def __init__(self) -> None:
         super().__init__(ReferenceLearner, DEFAULTS)
+
+    def fresh(self) -> ReferencePool:
+        """An empty pool."""
+        return ReferencePool()
+
+    def copy(self, source: Config, config: Config, damping: float = 0.0) -> None:
+        """Give `config` a model with the weights and the state of `source`'s.
+
+        A weight that it meets first in a product which `source` does not have is damped.
+
+        >>> from chacha.example import parse_line
+        >>> pool = ReferencePool()
+        >>> pool.start(Config())
+        >>> _ = pool.learn(parse_line("1 |a x |b y"))
+        >>> pool.copy(Config(), Config(["ab"]), damping=0.5)
+        >>> len(set(pool.predict(parse_line("|a x |b y")).values()))
+        1
+        """
+        refuse_idle(source, self._models)
+        refuse_live(config, self._models)
+        refuse_damping(damping)
+        learner = ReferenceLearner(config)
+        learner.take(self._learner(source), damping)
+        self._models[config] = learner
+
+    def settle(self, config: Config) -> None:
+        """From now on `config` learns as if it had never been a copy."""
+        refuse_idle(config, self._models)
+        self._learner(config).settle()
+
+    def _learner(self, config: Config) -> ReferenceLearner:
+        return cast("ReferenceLearner", self._models[config])

@@ -8,10 +8,14 @@ also finishes it, because VW's clock (which `--sgd` reads) ticks there.
 
 from __future__ import annotations
 
+import re
+import struct
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, reduce
 from os import PathLike, fspath
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 try:
@@ -26,7 +30,8 @@ except ImportError as error:  # pragma: no cover - exercised in a process of its
 from chacha.config import Config, Value
 from chacha.errors import PoolError
 from chacha.example import Example
-from chacha.pool import refuse_idle, refuse_live, refuse_unlabelled
+from chacha.pool import refuse_damping, refuse_idle, refuse_live, refuse_unlabelled
+from chacha.vwtext import murmur
 
 __all__ = ["VWPool"]
 
@@ -43,6 +48,15 @@ SHARED = frozenset(
 
 A model with any other option parses for itself: it may change what an example holds.
 """
+
+FREE = frozenset(
+    {"ftrl_alpha", "ftrl_beta", "l1", "l2", "learning_rate", "loss_function", "noconstant"}
+    | {"power_t", "quantile_tau"}
+)
+"""Options in which a copy may differ from its source: VW saves nothing that hangs on them."""
+
+UNSAVED = frozenset({"OjaNewton", "autolink", "boosting", "ngram", "nn", "skips", "sparse_l2"})
+"""Options of models that do not go on as before when VW has saved and loaded them."""
 
 REFUSED = {
     "chacha reads and writes by itself": (
@@ -113,13 +127,43 @@ class VWPool:
     def start(self, config: Config) -> None:
         """Open a workspace for `config`; it must predict one number per line."""
         refuse_live(config, self._models)
-        for key in config.values:
-            if key not in vw_options():
-                raise PoolError(f"VW has no option --{key} (from {config})")
-            for reason, keys in REFUSED.items():
-                if key in keys.split():
-                    raise PoolError(f"--{key} cannot be used: {reason}")
-        workspace = _open(config.vw_arg_list(), str(config))
+        _check(config)
+        self._adopt(config, _open(config.vw_arg_list(), str(config)))
+
+    def copy(self, source: Config, config: Config, damping: float = 0.0) -> None:
+        """Give `config` a model with the weights and the state of `source`'s, through a file.
+
+        VW cannot damp its first steps: `damping` has no effect here.
+
+        >>> from chacha.example import parse_line
+        >>> pool = VWPool()
+        >>> pool.start(Config())
+        >>> _ = pool.learn(parse_line("1 |a x |b y"))
+        >>> pool.copy(Config(), Config(["ab"], {"learning_rate": 0.1}))
+        >>> len(set(pool.predict(parse_line("|a x |b y")).values()))
+        1
+        """
+        refuse_idle(source, self._models)
+        refuse_live(config, self._models)
+        refuse_damping(damping)
+        _check(config)
+        _check_copy(source, config)
+        try:
+            with TemporaryDirectory(prefix="chacha-") as folder:
+                path = Path(folder, "model.vw")
+                self.to_vw(source, path)
+                path.write_bytes(_without_options(path.read_bytes()))
+                words = ["--initial_regressor", str(path), *config.vw_arg_list()]
+                workspace = _open(words, f"a copy: {config}")
+        except OSError as error:
+            raise PoolError(f"VW copies a model through a file: {error}") from error
+        self._adopt(config, workspace)
+
+    def settle(self, config: Config) -> None:
+        """From now on `config` learns as if it had never been a copy: as it does anyway."""
+        refuse_idle(config, self._models)
+
+    def _adopt(self, config: Config, workspace: Workspace) -> None:
         if _kind(workspace) != ("SIMPLE", "SCALAR"):
             workspace.finish()
             raise PoolError(f"{config}: chacha needs VW options that predict one number per line")
@@ -181,6 +225,60 @@ class VWPool:
             yield example
         finally:
             native._finish_example(workspace, example)  # back into the workspace's pool
+
+
+def _check(config: Config) -> None:
+    """Refuse what VW does not have, and what cannot be used here."""
+    for key in config.values:
+        if key not in vw_options():
+            raise PoolError(f"VW has no option --{key} (from {config})")
+        for reason, keys in REFUSED.items():
+            if key in keys.split():
+                raise PoolError(f"--{key} cannot be used: {reason}")
+
+
+def _check_copy(source: Config, config: Config) -> None:
+    """Refuse a copy that would not be one."""
+    for key in sorted((source.values.keys() | config.values.keys()) - FREE):
+        was, now = (each.values.get(key, vw_options()[key]) for each in (source, config))
+        if was != now:
+            raise PoolError(f"VW cannot change --{key} of a copy, from {was!r} to {now!r}")
+        if was and key in UNSAVED:
+            raise PoolError(f"VW does not save all of a model with --{key}: it cannot be copied")
+
+
+def _without_options(data: bytes) -> bytes:
+    """A model that VW saved, without the options in it: VW would add them to those of a copy.
+
+    The seed of VW's random numbers stays. The header is: the version, the id, `m`, the labels'
+    range, four whole numbers (bits, lda, ngrams, skips), the options, a checksum of the pieces.
+    """
+    pieces, at = list[bytes](), 4 + int.from_bytes(data[:4], "little")
+    head = data[:at]
+
+    def take(size: int) -> bytes:
+        nonlocal at
+        pieces.append(data[at : at + size])
+        at += size
+        return pieces[-1]
+
+    def number() -> int:
+        return int.from_bytes(take(4), "little")
+
+    take(number())
+    for size in (1, 4, 4, 4, 4, 4, 4):
+        take(size)
+    options = take(number())
+    if data[at : at + 8] != _sealed(pieces):
+        raise PoolError("VW's file of this model is not understood: it cannot be copied")
+    kept = b"".join(re.findall(rb" --random_seed \d+", options)) + b"\0"
+    pieces[-2:] = [struct.pack("<I", len(kept)), kept]
+    return head + b"".join(pieces) + _sealed(pieces) + data[at + 8 :]
+
+
+def _sealed(pieces: list[bytes]) -> bytes:
+    """The checksum of pieces of a file, as it stands behind them."""
+    return struct.pack("<II", 4, reduce(lambda seed, piece: murmur(piece, seed), pieces, 0))
 
 
 def _kind(workspace: Workspace) -> tuple[str, str]:

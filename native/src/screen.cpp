@@ -1,0 +1,171 @@
+#include "screen.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "hashing.hpp"
+
+namespace chacha {
+
+void Screen::set(std::vector<std::vector<std::uint32_t>> products, const std::vector<std::uint32_t>& cells) {
+  std::vector<Candidate> candidates;
+  candidates.reserve(products.size());
+  for (std::size_t i = 0; i < products.size(); ++i) {
+    Candidate candidate;
+    candidate.groups = std::move(products[i]);
+    candidate.mask = cells[i] - 1;
+    candidate.cells.resize(cells[i]);
+    candidates.push_back(std::move(candidate));
+  }
+  candidates_ = std::move(candidates);
+  turn_ = 0;
+  rounds_ = 0;
+  credit_ = 0.0;
+}
+
+std::vector<Screen::Found> Screen::found() const {
+  std::vector<Found> all;
+  for (const Candidate& candidate : candidates_) all.push_back({candidate.looks, candidate.gain});
+  return all;
+}
+
+std::size_t Screen::bytes() const {
+  std::size_t total = active_.capacity() * sizeof(std::int64_t);
+  for (const Candidate& candidate : candidates_) total += sizeof(Candidate) + candidate.cells.size() * sizeof(Cell);
+  return total;
+}
+
+void Screen::prepare(const Example& example, std::size_t groups, std::size_t live) {
+  if (active_.size() < groups) active_.resize(groups);
+  if (spans_.size() < groups) spans_.resize(groups);
+  order_.resize(example.hashes.size());
+  features_.reserve(example.hashes.size() * live);
+}
+
+// Lists the features that are not zero by group; returns how many there are.
+std::size_t Screen::gather(const Example& example) noexcept {
+  for (const Run& run : example.runs) {
+    for (std::uint32_t i = run.begin; i < run.end; ++i) spans_[run.group].count += example.values[i] != 0.0F ? 1 : 0;
+  }
+  std::uint32_t at = 0;
+  for (const Run& run : example.runs) {
+    Span& span = spans_[run.group];
+    if (span.placed) continue;
+    span.placed = true;
+    span.begin = span.end = at;
+    at += span.count;
+    active_[run.group] += span.count;
+  }
+  for (const Run& run : example.runs) {
+    Span& span = spans_[run.group];
+    for (std::uint32_t i = run.begin; i < run.end; ++i) {
+      if (example.values[i] != 0.0F) order_[span.end++] = i;
+    }
+  }
+  return at;
+}
+
+double Screen::width(const Candidate& candidate) const noexcept {
+  double product = 1.0;
+  std::size_t times = 0;
+  for (std::size_t k = 0; k < candidate.groups.size(); ++k) {
+    times = k > 0 && candidate.groups[k] == candidate.groups[k - 1] ? times + 1 : 0;
+    const std::uint32_t group = candidate.groups[k];
+    const Span span = group < spans_.size() ? spans_[group] : Span();
+    const auto count = static_cast<double>(span.end - span.begin);
+    const auto again = static_cast<double>(times);
+    product = product * (count > 0 ? count + again : 0.0) / (again + 1.0);
+  }
+  return product;
+}
+
+void Screen::learn(const Example& example, double residual, std::size_t live) noexcept {
+  const std::size_t features = gather(example);
+  ++examples_;
+  if (share_ > 0.0 && !candidates_.empty() && std::isfinite(residual)) {
+    take_turns(example, residual, static_cast<double>(features) * static_cast<double>(live));
+    low_ = std::min(low_, residual);
+    high_ = std::max(high_, residual);
+  }
+  for (const Run& run : example.runs) spans_[run.group] = Span();
+}
+
+void Screen::take_turns(const Example& example, double residual, double least) noexcept {
+  credit_ = std::min(credit_ + share_ * least, least);
+  for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    Candidate& candidate = candidates_[turn_];
+    const double wide = width(candidate);
+    if (wide > 0.0 && wide <= least) {
+      if (wide > credit_) return;
+      credit_ -= wide;
+      expand(candidate, example);
+      look(candidate, residual);
+    }
+    if (++turn_ == candidates_.size()) {
+      turn_ = 0;
+      ++rounds_;
+    }
+  }
+}
+
+void Screen::expand(const Candidate& candidate, const Example& example) noexcept {
+  features_.clear();
+  visit(candidate, example, 0, 0, 0, 1.0);
+}
+
+void Screen::visit(const Candidate& candidate, const Example& example, std::size_t depth, std::uint32_t start,
+                   std::uint32_t half, double value) noexcept {
+  const Span span = spans_[candidate.groups[depth]];
+  const bool last = depth + 1 == candidate.groups.size();
+  const bool same = !last && candidate.groups[depth + 1] == candidate.groups[depth];
+  for (std::uint32_t i = start; i < span.end - span.begin; ++i) {
+    const std::uint32_t feature = order_[span.begin + i];
+    const double x = value * static_cast<double>(example.values[feature]);
+    const std::uint32_t hash = half ^ example.hashes[feature];
+    if (!last) {
+      visit(candidate, example, depth + 1, same ? i : 0, kFnvPrime * hash, x);
+    } else if (x != 0.0) {
+      features_.push_back({hash & candidate.mask, x});
+    }
+  }
+}
+
+void Screen::look(Candidate& candidate, double residual) noexcept {
+  Cell* const cells = candidate.cells.data();
+  double guess = 0.0;
+  for (const Feature& feature : features_) guess += cells[feature.place].w * feature.value;
+  guess = std::min(std::max(guess, low_), high_);
+  ++candidate.looks;
+  candidate.gain += guess * (2.0 * residual - guess);
+  const double error = residual - guess;
+  const double square = 4.0 * error * error;
+  if (!(square > 0.0)) return;
+  double norms = 0.0;
+  double per_update = 0.0;
+  for (const Feature& feature : features_) {
+    Cell& cell = cells[feature.place];
+    const double xx = feature.value * feature.value;
+    cell.adaptive += square * xx;
+    const double size = std::fabs(feature.value);
+    if (size > cell.norm) {
+      if (cell.norm > 0.0) cell.w *= cell.norm / size;
+      cell.norm = size;
+    }
+    const double share = size / cell.norm;
+    norms += share * share;
+    const double slow = std::sqrt(cell.adaptive) * cell.norm;
+    cell.rate = slow > 0.0 ? 1.0 / slow : 0.0;
+    per_update += xx * cell.rate;
+  }
+  candidate.norms += norms;
+  candidate.learned += 1.0;
+  if (!(candidate.norms > 0.0)) return;
+  const double factor = std::sqrt(candidate.learned / candidate.norms);
+  const double update = error * (2.0 * rate_) * factor / (1.0 + 2.0 * rate_ * per_update * factor);
+  for (const Feature& feature : features_) {
+    Cell& cell = cells[feature.place];
+    cell.w += update * feature.value * cell.rate;
+  }
+}
+
+}  // namespace chacha

@@ -1,0 +1,205 @@
+"""Serving: the champion, or a blend of it with the live challenger that helps it most.
+
+A newcomer is not served before it is known, and never by a prediction that is wild for it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from chacha.config import Config
+from chacha.errors import ConfigError
+from chacha.losses import Loss
+
+__all__ = ["Blend", "Blending", "ChampionServes", "Helping"]
+
+SHARES = (0.25, 0.5, 0.75, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Blend:
+    """A prediction of two models: the champion's, and `share` of the way to another's.
+
+    >>> print(Blend(Config(), Config(["ab"]), 0.25))
+    0.75 of no interactions, 0.25 of interactions ab
+    """
+
+    champion: Config
+    other: Config
+    share: float
+
+    def __str__(self) -> str:
+        return f"{1 - self.share:g} of {self.champion}, {self.share:g} of {self.other}"
+
+
+@dataclass(slots=True)
+class Helping:
+    """What blending in one challenger would have brought: decayed sums over its examples.
+
+    `whole`, `half` and `none` are the losses of its predictions, of the mean of them and the
+    champion's, and of the champion's. The loss at any other share lies on the parabola through
+    the three: for squared loss exactly.
+
+    >>> helping = Helping()
+    >>> for _ in range(200):
+    ...     helping.add(none=1.0, half=0.25, whole=0.5, apart=1.0, decay=0.999)
+    >>> [share for share in SHARES if helping.gain(share, noise=0.5) > 0]
+    [0.25, 0.5, 0.75, 1.0]
+    """
+
+    n: int = 0
+    none: float = 0.0
+    half: float = 0.0
+    whole: float = 0.0
+    noise: float = 0.0  # of the gain at a half: the sum of its squares
+    apart: float = 0.0  # the mean square of how far its predictions are from the champion's
+
+    def add(self, none: float, half: float, whole: float, apart: float, decay: float) -> None:
+        """The losses of one example, and how far the two predictions were apart."""
+        square = apart * apart
+        if not math.isfinite(none + half + whole + square):
+            return
+        self.n += 1
+        self.none = self.none * decay + none
+        self.half = self.half * decay + half
+        self.whole = self.whole * decay + whole
+        gain = none - half
+        self.noise = self.noise * (decay * decay) + gain * gain
+        self.apart += max(1.0 / self.n, 1.0 - decay) * (square - self.apart)
+
+    def gain(self, share: float, noise: float) -> float:
+        """What that share of it would have saved, less `noise` standard errors."""
+        bend = 2.0 * (self.whole - 2.0 * self.half + self.none)
+        slope = 4.0 * self.half - 3.0 * self.none - self.whole
+        error = 2.0 * share * math.sqrt(self.noise)
+        return -(slope * share + bend * share * share) - noise * error
+
+
+@dataclass(frozen=True)
+class Blending:
+    """Serve the blend that would have been best of late, while blending does no harm.
+
+    Parameters
+    ----------
+    burn_in
+        Examples before a challenger may be served.
+    memory
+        About how many examples count.
+    noise
+        Standard errors by which a blend must have helped.
+    wild
+        A challenger's prediction counts up to this many times its usual distance from the
+        champion's.
+    harm
+        If what was served lost this much more than the champion, of late, the champion serves.
+
+    Examples
+    --------
+    >>> Blending().decay
+    0.999
+    """
+
+    burn_in: int = 100
+    memory: float = 1000.0
+    noise: float = 0.5
+    wild: float = 3.0
+    harm: float = 0.005
+
+    def __post_init__(self) -> None:
+        if not (self.burn_in >= 1 and self.memory > 1 and self.wild > 0):
+            raise ConfigError(f"burn_in and memory must be at least 1, wild above 0: {self}")
+        if not (self.noise >= 0 and self.harm >= 0):
+            raise ConfigError(f"noise and harm must not be negative: {self}")
+
+    @property
+    def decay(self) -> float:
+        """What a loss counts after one more example."""
+        return 1.0 - 1.0 / self.memory
+
+    def choose(self, helping: Iterable[tuple[Config, Helping]]) -> tuple[Config | None, float]:
+        """The challenger to blend in, and its share; None if nobody helps."""
+        best, other, chosen = 0.0, None, 0.0
+        for c, help_ in helping:
+            if help_.n < self.burn_in:
+                continue
+            for share in SHARES:
+                gain = help_.gain(share, self.noise)
+                if gain > best:
+                    best, other, chosen = gain, c, share
+        return other, chosen
+
+
+@dataclass(frozen=True)
+class ChampionServes(Blending):
+    """Only the champion serves.
+
+    >>> ChampionServes().choose([(Config(["ab"]), Helping(n=1000, none=2.0))])
+    (None, 0.0)
+    """
+
+    def choose(self, helping: Iterable[tuple[Config, Helping]]) -> tuple[Config | None, float]:
+        """Nobody else."""
+        return None, 0.0
+
+
+class Serving:
+    """Who serves, and how well that went: the state of a :class:`Blending`.
+
+    >>> serving = Serving(Blending(), Config())
+    >>> serving.served({Config(): 1.5})
+    1.5
+    """
+
+    def __init__(self, policy: Blending, champion: Config) -> None:
+        self.policy, self.champion = policy, champion
+        self.helping: dict[Config, Helping] = {}
+        self.other: Config | None = None
+        self.share = 0.0
+        self.most = 0.0  # how far the other's prediction may count
+        self.lost = 0.0  # decayed: what was served, and what the champion would have lost
+        self.champion_lost = 0.0
+
+    @property
+    def by(self) -> Config | Blend:
+        """Who serves the next example."""
+        if self.other is None:
+            return self.champion
+        if self.share == 1.0:
+            return self.other
+        return Blend(self.champion, self.other, self.share)
+
+    def served(self, raw: Mapping[Config, float]) -> float:
+        """The prediction that is served, of those that all live models made."""
+        champion = raw[self.champion]
+        if self.other is None:
+            return champion
+        apart = min(max(raw[self.other] - champion, -self.most), self.most)
+        return champion + self.share * apart
+
+    def add(
+        self, raw: Mapping[Config, float], served: float, y: float, weight: float, loss: Loss
+    ) -> None:
+        """The predictions of one example, and the one that was served."""
+        champion, decay = raw[self.champion], self.policy.decay
+        none = weight * loss.loss(champion, y)
+        lost = weight * loss.loss(served, y)
+        if math.isfinite(none + lost):
+            self.lost = self.lost * decay + lost
+            self.champion_lost = self.champion_lost * decay + none
+        for c, helping in self.helping.items():
+            if c in raw:
+                apart = raw[c] - champion
+                half = weight * loss.loss(champion + 0.5 * apart, y)
+                helping.add(none, half, weight * loss.loss(raw[c], y), apart, decay)
+
+    def choose(self, champion: Config, live: Iterable[Config]) -> None:
+        """Who serves next, of the champion and the live challengers."""
+        self.champion = champion
+        self.helping = {c: self.helping.get(c) or Helping() for c in live}
+        self.other, self.share = self.policy.choose(self.helping.items())
+        if self.lost > self.champion_lost * (1.0 + self.policy.harm):
+            self.other, self.share = None, 0.0
+        known = 0.0 if self.other is None else self.helping[self.other].apart
+        self.most = self.policy.wild * math.sqrt(known)

@@ -1,0 +1,46 @@
+"""Fixed configurations: what a user would run without tuning. They need the stream's groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+from chacha.config import Config
+from chacha.errors import ConfigError
+
+__all__ = ["MOST_PAIRS", "RATES", "all_pairs", "rate_grid"]
+
+RATES = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+"""The learning rates of best-fixed, each with the initial interactions and with all pairs."""
+MOST_PAIRS = 2000  # products of one model
+
+
+def all_pairs(initial: Config, groups: Sequence[str]) -> list[Config]:
+    """The initial configuration with the product of every two different groups added.
+
+    >>> [str(c) for c in all_pairs(Config(["aa"], {"l2": 0.1}), "abc")]
+    ['interactions aa, ab, ac, bc; l2 0.1']
+    """
+    count = len(groups) * (len(groups) - 1) // 2
+    if count > MOST_PAIRS:
+        told = f"{len(groups)} groups have {count} pairs, more than {MOST_PAIRS}"
+        remedy = "put columns together in fewer groups (--group-by, --group, --namespaces)"
+        raise ConfigError(f"{told}; {remedy}, or leave all-pairs and best-fixed out")
+    return [Config([*initial.interactions, *combinations(groups, 2)], initial.values)]
+
+
+def rate_grid(initial: Config, groups: Sequence[str]) -> list[Config]:
+    """The initial interactions and all pairs, each with all of :data:`RATES`.
+
+    >>> grid = rate_grid(Config(values={"learning_rate": 0.3}), "ab")
+    >>> len(grid), str(grid[0]), str(grid[-1])
+    (14, 'no interactions; learning_rate 0.1', 'interactions ab; learning_rate 10')
+    >>> len(rate_grid(Config(), "a"))  # there is no pair
+    7
+    """
+    grid = (
+        config.with_values(learning_rate=rate)
+        for config in (initial, *all_pairs(initial, groups))
+        for rate in RATES
+    )
+    return list(dict.fromkeys(grid))

@@ -1,0 +1,277 @@
+"""The recommended rules: a champion, and challengers that are one move away from it.
+
+As Algorithm 1, losses in, decisions out; no learner, no file, no clock. What differs from the
+paper stands in docs/algorithm.md: paired evidence, leases that end unless the odds have grown,
+an oracle that is asked whenever a slot is free, and a screen that orders what it proposes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import Any, Protocol
+
+from chacha.blending import Blend, Blending, Serving
+from chacha.config import Config
+from chacha.decisions import Decision, Eliminated, LeaseDoubled, Promoted, Retired, WentLive
+from chacha.headstart import FromScratch, HeadStart
+from chacha.moves import Move, NextMove
+from chacha.observed import Round
+from chacha.paired import PairedBetting, Pairing
+from chacha.screen import Gains, Screen, Screening
+from chacha.summary import describe
+
+__all__ = ["Contest"]
+
+MEMORY = 2000.0  # examples: what the champion usually loses
+DOUBLINGS = 12  # of the first lease
+DETHRONED = "dethroned"
+LONGER = 2  # doublings of the first lease that a dethroned champion begins with
+
+
+class Groups(Protocol):
+    """What the stream has shown so far, as far as the contest needs to know."""
+
+    @property
+    def groups(self) -> Sequence[str]:
+        """The names of the groups, sorted."""
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """Distinct features by group."""
+
+
+class Contest:
+    """A champion C and at most b - 1 live challengers, each with a pairing against C.
+
+    A challenger that proves better is promoted: the others leave, and the dethroned champion
+    stays as a challenger, so that a wrong promotion is undone. One that proves worse leaves. A
+    lease ends after `first_lease` examples, or twice as many for each time that the move was
+    tried before; it is doubled if the odds have grown by `evidence.renews` since, and then the
+    evidence begins anew on half of the reserve. As odds cannot grow for ever without promoting,
+    every challenger's time is limited, and every move gets its turn.
+
+    >>> from types import SimpleNamespace
+    >>> from chacha.losses import Squared
+    >>> from chacha.example import parse_line
+    >>> from chacha.moves import Given
+    >>> from chacha.observed import Round
+    >>> seen = SimpleNamespace(groups="ab", sizes={"a": 1, "b": 1})
+    >>> oracle = Given(lambda champion, groups: [champion.with_product(groups)])
+    >>> contest = Contest(Config(), budget=2, moves=oracle, evidence=PairedBetting())
+    >>> [d.kind for d in contest.begin(seen)]
+    ['WentLive']
+    >>> while contest.champion == Config():
+    ...     raw = {Config(): 1.0, Config(["ab"]): 0.3}
+    ...     made = Round(parse_line("0 |a x |b y"), raw, 1.0, 0.0, 1.0, Squared())
+    ...     decisions = contest.see(made, seen)
+    >>> contest.t, [d.kind for d in decisions]
+    (30, ['Promoted'])
+    """
+
+    def __init__(
+        self,
+        initial: Config,
+        *,
+        budget: int,
+        moves: NextMove,
+        evidence: PairedBetting,
+        blending: Blending | None = None,
+        screening: Screening | None = None,
+        starting: FromScratch | HeadStart | None = None,
+        first_lease: int = 500,
+    ) -> None:
+        self.champion = initial
+        self.budget, self.moves, self.evidence = budget, moves, evidence
+        self.first_lease = first_lease
+        self.serving = Serving(Blending() if blending is None else blending, initial)
+        self.screening = Screening() if screening is None else screening
+        self.starting = HeadStart() if starting is None else starting
+        self.screen: Gains = Screen(self.screening)
+        self.t = 0
+        self.charged = 0  # examples with a weight
+        self.level = 0.0  # what the champion usually loses
+        self.challenged = 0  # challengers so far, for α
+        self.pairings: dict[Config, Pairing] = {}
+        self.lease: dict[Config, int] = {}
+        self.came_by: dict[Config, Move] = {}
+        self.restless = False  # a slot is free though nothing has happened
+        self._screened: tuple[Config, tuple[str, ...]] | None = None
+        self._offset = 0  # of the candidates that have had their turn
+
+    @property
+    def B(self) -> list[Config]:
+        """The live challengers, in the order in which they went live."""
+        return list(self.pairings)
+
+    @property
+    def S(self) -> Mapping[Config, object]:
+        """The challengers: those that are live, as the others are made when they are needed."""
+        return self.pairings
+
+    @property
+    def live(self) -> tuple[Config, ...]:
+        """Those that have a model, the champion first."""
+        return (self.champion, *self.pairings)
+
+    @property
+    def incumbent(self) -> Config | Blend:
+        """Who serves the next example."""
+        return self.serving.by
+
+    def constants(self) -> dict[str, Any]:
+        """What else is set, for reports."""
+        parts = {"starting": self.starting, "screening": self.screening}
+        found = {name: describe(part) for name, part in parts.items()}
+        return {**found, "blending": describe(self.serving.policy), "first_lease": self.first_lease}
+
+    def serve(self, raw: Mapping[Config, float]) -> float:
+        """The prediction that is served."""
+        return self.serving.served(raw)
+
+    def begin(self, seen: Groups) -> list[Decision]:
+        """The first challengers."""
+        decisions = self._fill(seen)
+        self.serving.choose(self.champion, self.pairings)
+        return decisions
+
+    def see(self, made: Round, seen: Groups) -> list[Decision]:
+        """One example: charge everyone, then decide."""
+        self.t += 1
+        if made.weight > 0 and self.champion in made.raw:
+            self.serving.add(made.raw, made.served, made.y, made.weight, made.loss)
+            self._charge(made)
+            residual = made.loss.residual(made.raw[self.champion], made.y)
+            if isinstance(self.screen, Screen):
+                self.screen.learn(made.example, residual, len(self.live))
+        return self.decide(seen)
+
+    def _charge(self, made: Round) -> None:
+        losses = {c: made.loss.loss(raw, made.y) for c, raw in made.raw.items()}
+        lost = losses[self.champion]
+        for c, pairing in self.pairings.items():
+            if c in losses:
+                pairing.add(lost, losses[c], made.weight, self.level, self.evidence)
+        if math.isfinite(made.weight * lost):
+            self.charged += 1
+            share = max(1.0 / self.charged, 1.0 / MEMORY)
+            self.level += share * (made.weight * lost - self.level)
+
+    def decide(self, seen: Groups) -> list[Decision]:
+        """Promote, eliminate, end leases by the evidence as it is; then fill the free slots."""
+        best = max(self.pairings, key=self._ahead, default=None)
+        if best is not None and self._ahead(best) >= 1.0:
+            decisions = self._promote(best)
+        else:
+            decisions = [d for c in self.B for d in self._look_at(c)]
+        if decisions or self.restless:
+            self.restless = False
+            decisions += self._fill(seen)
+        self.serving.choose(self.champion, self.pairings)
+        return decisions
+
+    def _ahead(self, c: Config) -> float:
+        pairing = self.pairings[c]
+        return pairing.odds / pairing.needed
+
+    def _look_at(self, c: Config) -> list[Decision]:
+        """Whether one challenger is worse, or has used up its lease."""
+        pairing, rules = self.pairings[c], self.evidence
+        if pairing.odds_against >= rules.eliminates and pairing.n >= rules.patience:
+            n, odds = pairing.n, pairing.odds_against
+            lost = pairing.loss / n, pairing.champion_loss / n
+            out = Eliminated(self.t, c, self.champion, n, *lost, odds=odds, needed=rules.eliminates)
+            return [out, self._retire(c, eliminated=True)]
+        if pairing.n < self.lease[c]:
+            return []
+        odds, before = pairing.odds, pairing.odds_before
+        if odds < rules.renews * before:
+            return [self._retire(c, eliminated=False)]
+        pairing.odds_before = odds
+        pairing.restart()
+        self.lease[c] *= 2
+        told = LeaseDoubled(self.t, c, self.lease[c], pairing.n, odds=odds, needed=pairing.needed)
+        return [told]
+
+    def _retire(self, c: Config, eliminated: bool) -> Decision:
+        pairing = self.pairings[c]
+        move = self.came_by[c]
+        if move.kind != DETHRONED:
+            self.moves.ended(move, pairing.n, eliminated)
+        self.forget(c)
+        odds, needed = pairing.odds, pairing.needed
+        return Retired(self.t, c, pairing.n, eliminated, odds=odds, needed=needed)
+
+    def forget(self, c: Config) -> None:
+        """The challenger is gone."""
+        for kept in (self.pairings, self.lease, self.came_by):
+            kept.pop(c)
+
+    def withdraw(self, c: Config) -> None:
+        """Forget a challenger that the learner refused to start; the slot is free again."""
+        self.moves.ended(self.came_by[c], 0, eliminated=True)
+        self.forget(c)
+        self.restless = True
+
+    def _promote(self, c: Config) -> list[Decision]:
+        """C ← c; the others leave, and the dethroned champion stays with a new pairing."""
+        old, pairing, move = self.champion, self.pairings[c], self.came_by[c]
+        n = pairing.n
+        told: list[Decision] = [
+            Promoted(
+                self.t,
+                c,
+                old,
+                n,
+                pairing.loss / n,
+                pairing.champion_loss / n,
+                self.evidence.margin * pairing.champion_loss / n,
+                odds=pairing.odds,
+                needed=pairing.needed,
+            )
+        ]
+        told += [self._retire(other, eliminated=False) for other in self.B if other != c]
+        self.forget(c)
+        self.champion = c
+        self.moves.crowned(None if move.kind == DETHRONED else move, old)
+        self._pair(Move(DETHRONED, "", old, LONGER))
+        return told
+
+    def _pair(self, move: Move) -> None:
+        """A challenger begins."""
+        self.challenged += 1
+        c = move.config
+        pairing = Pairing(self.challenged, self.evidence.needed(self.challenged))
+        pairing.restart()
+        self.pairings[c], self.came_by[c] = pairing, move
+        self.lease[c] = self.first_lease << min(move.tried, DOUBLINGS)
+
+    def _fill(self, seen: Groups) -> list[Decision]:
+        """Challengers for the free slots."""
+        self._set_screen(seen)
+        told: list[Decision] = []
+        while len(self.pairings) < self.budget - 1:
+            live = {self.came_by[c]: pairing.n for c, pairing in self.pairings.items()}
+            move = self.moves.next(self.champion, seen.groups, self.screen, live)
+            if move is None:
+                break
+            self._pair(move)
+            told.append(WentLive(self.t, move.config, self.lease[move.config]))
+        return told
+
+    def _set_screen(self, seen: Groups) -> None:
+        """Candidates for another champion or other groups; or the next ones, if there are more."""
+        now = self.champion, tuple(seen.groups)
+        again = now != self._screened
+        if again:
+            self._screened, self._offset = now, 0
+        elif not (self.screen.known and len(self.screen.products) == self.screening.most):
+            return
+        gains = self.screen.gains() if not again else {}
+        kept = sorted(gains, key=lambda p: -gains[p])[: self.screening.most // 4]
+        room = self.screening.most - len(kept)
+        every = self.moves.candidates(self.champion, seen.groups)
+        fresh = list(islice((p for p in every if p not in kept), self._offset, self._offset + room))
+        self._offset = self._offset + room if len(fresh) == room else 0
+        self.screen.set([*kept, *fresh], seen.sizes)

@@ -1,0 +1,243 @@
+"""Links: a rulebook's state, in the native engine and back. The engine keeps it while it runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from chacha._native import Engine
+from chacha.blending import Blend, Blending, ChampionServes, Helping
+from chacha.champion import ChampionChallengers
+from chacha.config import Config, Product
+from chacha.contest import Contest
+from chacha.evidence import SampleComplexity
+from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
+from chacha.paired import PairedBernstein, PairedBetting
+from chacha.scheduler import FOREVER
+from chacha.screen import cells_for, config_width, mean_features, product_width
+
+__all__ = ["ContestLink", "Link", "RaceLink", "link_of"]
+
+LOSSES = (Squared, Logistic, Quantile, Poisson, Hinge)
+Serving = tuple[int, int, float]  # the champion, who is blended in, and its share
+
+
+class Link(Protocol):
+    """What a driver needs to keep the engine and the algorithm together."""
+
+    def sync(self) -> None:
+        """The engine's sums as the algorithm's."""
+
+    def push(self, models: Mapping[Config, int], restless: bool) -> None:
+        """What was decided, to the engine."""
+
+    @property
+    def serving(self) -> Serving:
+        """Who serves the next example, by the numbers of the models."""
+
+
+def link_of(core: ChampionChallengers | Contest, engine: Engine, loss: Loss) -> Link | None:
+    """The link for an algorithm whose parts the engine knows; None if it does not."""
+    if type(loss) not in LOSSES:
+        return None
+    if isinstance(core, ChampionChallengers):
+        return RaceLink(core, engine, loss) if type(core.evidence) is SampleComplexity else None
+    evidence = type(core.evidence) in (PairedBetting, PairedBernstein)
+    blending = type(core.serving.policy) in (Blending, ChampionServes)
+    return ContestLink(core, engine, loss) if evidence and blending else None
+
+
+def _loss_rules(loss: Loss) -> dict[str, Any]:
+    return {
+        "loss": type(loss).__name__.lower(),
+        "tau": getattr(loss, "tau", 0.5),
+        "floor": getattr(loss, "floor", 1e-4),
+    }
+
+
+class RaceLink:
+    """Algorithm 1: standings and bounds."""
+
+    def __init__(self, core: ChampionChallengers, engine: Engine, loss: Loss) -> None:
+        self.core, self.engine = core, engine
+        self.config: dict[int, Config] = {}
+        evidence = core.evidence
+        assert isinstance(evidence, SampleComplexity)
+        engine.set_rules(
+            **_loss_rules(loss),
+            scale=evidence.scale,
+            delta=evidence.delta,
+            log_in_root=evidence.log_in_root,
+            p=evidence.p,
+            comp=evidence.comp,
+            natural=evidence.log_base == math.e,
+            log_of_base=math.log(evidence.log_base),
+            count_challengers=evidence.count_challengers,
+            burn_in=evidence.burn_in,
+        )
+
+    @property
+    def serving(self) -> Serving:
+        """The incumbent."""
+        incumbent = self.engine.incumbent
+        return incumbent, incumbent, 0.0
+
+    def sync(self) -> None:
+        """The engine's sums as the algorithm's."""
+        core, engine = self.core, self.engine
+        core.t = engine.t
+        core.incumbent = self.config[engine.incumbent]
+        models = {c: number for number, c in self.config.items()}
+        for c in core.live:
+            standing = core.standing[c]
+            standing.n, standing.total, standing.weight = engine.standing(models[c])
+
+    def push(self, models: Mapping[Config, int], restless: bool) -> None:
+        """What was decided, to the engine."""
+        core = self.core
+        tested, lease = core.tested, core.scheduler.lease
+        contenders = [(models[c], c in tested, lease.get(c, FOREVER)) for c in core.live]
+        self.engine.set_contenders(contenders, models[core.incumbent], len(core.S), restless)
+        self.config = {number: c for c, number in models.items()}
+
+
+class ContestLink:
+    """The recommended rules: pairings, blends, the screen."""
+
+    def __init__(self, core: Contest, engine: Engine, loss: Loss) -> None:
+        self.core, self.engine = core, engine
+        core.screen = NativeScreen(engine, core.screening.looks)
+        evidence, blending = core.evidence, core.serving.policy
+        coin = evidence.coin
+        engine.set_contest_rules(
+            **_loss_rules(loss),
+            margin=evidence.margin,
+            clip=evidence.clip,
+            most=evidence.most,
+            eliminates=evidence.eliminates,
+            patience=evidence.patience,
+            warm_up=evidence.warm_up,
+            bernstein=isinstance(evidence, PairedBernstein),
+            coin=None if coin is None else (coin.seed, coin.block),
+            burn_in=blending.burn_in,
+            decay=blending.decay,
+            noise=blending.noise,
+            wild=blending.wild,
+            harm=blending.harm,
+            champion_only=isinstance(blending, ChampionServes),
+            share=core.screening.share,
+            rate=core.screening.rate,
+        )
+
+    @property
+    def serving(self) -> Serving:
+        """The champion, and who is blended in."""
+        return self.engine.serving
+
+    def sync(self) -> None:
+        """The engine's sums as the algorithm's."""
+        core, serving = self.core, self.core.serving
+        core.t = self.engine.t
+        challengers, told, core.level, core.charged = self.engine.contest
+        other, serving.share, serving.most, serving.lost, serving.champion_lost = told
+        live = core.B
+        serving.other = None if other < 0 else live[other]
+        for c, (_, _, pairing, helping) in zip(live, challengers, strict=True):
+            for name, value in zip(PAIRING, pairing, strict=True):
+                setattr(core.pairings[c], name, value)
+            serving.helping[c] = Helping(*helping)
+
+    def push(self, models: Mapping[Config, int], restless: bool) -> None:
+        """What was decided, to the engine."""
+        core, serving = self.core, self.core.serving
+        live = core.B
+        challengers: list[Any] = []
+        for c in live:
+            pairing, helping = core.pairings[c], serving.helping.get(c) or Helping()
+            facts = tuple(getattr(pairing, name) for name in PAIRING)
+            sums = tuple(getattr(helping, name) for name in HELPING)
+            challengers.append((models[c], core.lease[c], facts, sums))
+        other = -1 if serving.other is None else live.index(serving.other)
+        told = (other, serving.share, serving.most, serving.lost, serving.champion_lost)
+        self.engine.set_contest(
+            models[core.champion], challengers, told, core.level, core.charged, restless
+        )
+
+
+PAIRING = (
+    *("number", "needed", "n", "reserve", "wealth", "against", "scale", "seen", "total"),
+    *("squares", "clips", "champion_loss", "loss"),
+)
+HELPING = ("n", "none", "half", "whole", "noise", "apart")
+
+
+class _Now(NamedTuple):
+    t: int
+    rounds: int
+    gains: Mapping[Product, float]
+    means: Mapping[str, float]
+
+
+class NativeScreen:
+    """The engine's screen."""
+
+    def __init__(self, engine: Engine, looks: int) -> None:
+        self.engine, self.looks = engine, looks
+        self._products: Sequence[Product] = ()
+        self._sizes: Mapping[str, int] = {}
+        self._found: _Now | None = None
+
+    @property
+    def products(self) -> Sequence[Product]:
+        """The candidates at hand."""
+        return self._products
+
+    @property
+    def known(self) -> bool:
+        """Whether every candidate had its looks, or its chances to be looked at."""
+        return self._now().rounds >= self.looks
+
+    def gains(self) -> Mapping[Product, float]:
+        """What each candidate saved, per look; only of those that were looked at."""
+        return self._now().gains
+
+    def width(self, config: Config) -> float:
+        """Features that the configuration gives an example, about."""
+        return config_width(config, self._now().means)
+
+    def width_of(self, product: Product) -> float:
+        """Features that the product gives an example, about."""
+        return product_width(product, self._now().means)
+
+    def _now(self) -> _Now:
+        """What the screen has found; while one decision is made it stays the same."""
+        t = self.engine.t
+        if self._found is None or self._found.t != t:
+            rounds, found = self.engine.screened
+            examples, active = self.engine.active
+            gains = {
+                p: gain / looks
+                for p, (looks, gain) in zip(self._products, found, strict=True)
+                if looks and math.isfinite(gain)
+            }
+            means = mean_features(dict(active), examples, self._sizes)
+            self._found = _Now(t, rounds, gains, means)
+        return self._found
+
+    def set(self, products: Sequence[Product], sizes: Mapping[str, int]) -> None:
+        """Begin anew with these candidates; `sizes` has the distinct features of the groups."""
+        self.engine.set_screen([(p, cells_for(p, sizes)) for p in products])
+        self._products, self._sizes, self._found = products, sizes, None
+
+
+def served_by(serving: Serving, config: Mapping[int, Config]) -> Config | Blend:
+    """Who served, of the numbers of models.
+
+    >>> print(served_by((0, 1, 0.25), {0: Config(), 1: Config(["ab"])}))
+    0.75 of no interactions, 0.25 of interactions ab
+    """
+    champion, other, share = serving
+    if share in (0.0, 1.0):
+        return config[other if share else champion]
+    return Blend(config[champion], config[other], share)

@@ -1,0 +1,324 @@
+"""Moves: what the recommended rules try next to a champion, one challenger at a time.
+
+Unlike a ConfigOracle of the paper, which is called once for each champion, this one is asked
+whenever a slot is free, and told what became of its challengers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain, combinations, combinations_with_replacement, islice
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+from chacha.config import Config, Product, product
+from chacha.oracle import ConfigOracle, proposals_of
+from chacha.screen import Gains
+from chacha.space import Space
+from chacha.steps import IN_VAIN, Steps
+
+__all__ = ["Given", "Move", "Moves", "NextMove"]
+
+EARLIER = 3  # champions that may come back
+ELIMINATED = 3  # a challenger that was worse waits as if it had used up three leases
+
+Offer = tuple[Hashable, Callable[[], Config | None]]  # a name, and what makes a configuration
+
+
+class Move(NamedTuple):
+    """A challenger to be: what kind of move led to it, and how often that was tried."""
+
+    kind: str
+    name: Hashable
+    config: Config
+    tried: int = 0
+
+
+@runtime_checkable
+class NextMove(Protocol):
+    """Proposes the next challenger, and learns what became of it."""
+
+    def next(
+        self, champion: Config, groups: Sequence[str], gains: Gains, live: Mapping[Move, int]
+    ) -> Move | None:
+        """A move that is not live; `live` has those that are, and their examples."""
+
+    def crowned(self, move: Move | None, dethroned: Config) -> None:
+        """The champion changed: by that move, or back to the one before (None)."""
+
+    def ended(self, move: Move, n: int, eliminated: bool) -> None:
+        """The challenger left after n examples."""
+
+    def candidates(self, champion: Config, groups: Sequence[str]) -> Iterable[Product]:
+        """The products that are worth screening, most likely ones first."""
+
+
+class _Turns:
+    """Kinds of moves take turns; within one, whoever was tried least, in the order given."""
+
+    def __init__(self) -> None:
+        self.tried: dict[tuple[str, Hashable], int] = {}
+        self.spent: dict[str, int] = {}
+
+    def ended(self, move: Move, n: int, eliminated: bool) -> None:
+        """It left after n examples: the next time it gets a longer lease, later."""
+        key = move.kind, move.name
+        self.tried[key] = self.tried.get(key, 0) + (ELIMINATED if eliminated else 1)
+        self.spent[move.kind] = self.spent.get(move.kind, 0) + n
+
+    def crowned(self, move: Move | None, dethroned: Config) -> None:
+        """Everything is new next to another champion."""
+        self.tried.clear()
+
+    def pick(
+        self,
+        kinds: Mapping[str, Iterable[Offer]],
+        champion: Config,
+        live: Mapping[Move, int],
+    ) -> Move | None:
+        """The kind with the fewest live, then the least examples; of it the least tried."""
+        taken = {champion, *(move.config for move in live)}
+        best: tuple[tuple[int, int], Move] | None = None
+        for kind, offers in kinds.items():
+            running = [n for move, n in live.items() if move.kind == kind]
+            rank = len(running), self.spent.get(kind, 0) + sum(running)
+            if best is not None and rank >= best[0]:
+                continue
+            found = self._least_tried(kind, offers, taken)
+            if found is not None:
+                best = rank, found
+        return None if best is None else best[1]
+
+    def _least_tried(self, kind: str, offers: Iterable[Offer], taken: set[Config]) -> Move | None:
+        least: Move | None = None
+        for name, make in offers:
+            tried = self.tried.get((kind, name), 0)
+            if least is not None and tried >= least.tried:
+                continue
+            if (config := make()) is not None and config not in taken:
+                least = Move(kind, name, config, tried)
+                if tried == 0:
+                    break
+        return least
+
+
+class Moves(_Turns):
+    """The recommended moves.
+
+    - `values`: numbers and words, by :class:`~chacha.steps.Steps`;
+    - `several`: all pairs, the best of the screen at once, all products with one group;
+    - `one`: one more product, in the order of the screen;
+    - `fewer`: one product less;
+    - `back`: an earlier champion, of the last three.
+
+    A move of `several` may give a configuration `grow` times as many features as the champion
+    has, or `free` of them. Products are of pairs of groups, a group with itself included, and of
+    the champion's products with a group, up to `order` groups.
+
+    >>> from chacha.screen import Screen, Screening
+    >>> from chacha.space import Interactions
+    >>> moves = Moves(Space.of({"interactions": Interactions()}))
+    >>> screen, live = Screen(Screening()), {}
+    >>> for _ in range(4):
+    ...     live[moves.next(Config(), ["a", "b"], screen, live)] = 0
+    >>> [(move.kind, move.config.since(Config())) for move in live]
+    [('several', '+ab'), ('one', '+aa'), ('several', '+aa +ab +bb'), ('one', '+bb')]
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        seed: int = 0,
+        *,
+        grow: float = 2.0,
+        free: int = 64,
+        best: int = 8,
+        few: int = 3,
+        order: int = 3,
+        squares: bool = True,
+    ) -> None:
+        super().__init__()
+        self.space = space
+        self.grow, self.free, self.best, self.few = grow, free, best, few
+        interactions = space.interactions
+        limit = None if interactions is None else interactions.max_order
+        self.order = order if limit is None else limit
+        self.squares = squares
+        self.steps = Steps(space.domains, seed)
+        self._known_pairs: tuple[tuple[str, ...], list[Product], list[Product]] | None = None
+        self.earlier: dict[str, Config] = {}  # champions, the last one first
+
+    def to_json(self) -> dict[str, Any]:
+        """Its constants, for reports."""
+        names = ("grow", "free", "best", "few", "order", "squares")
+        return {"is": "Moves", **{name: getattr(self, name) for name in names}}
+
+    def next(
+        self, champion: Config, groups: Sequence[str], gains: Gains, live: Mapping[Move, int]
+    ) -> Move | None:
+        """The next challenger, or None if there is nothing that is not live."""
+        kinds: dict[str, Iterable[Offer]] = {}
+        if self.space.domains:
+            kinds["values"] = self._values(champion)
+        if self.space.interactions is not None:
+            ranked = self._ranked(champion, gains)
+            kinds["several"] = self._several(champion, groups, gains, ranked)
+            kinds["one"] = self._one(champion, groups, gains, ranked)
+            kinds["fewer"] = self._fewer(champion)
+        kinds["back"] = ((name, partial(_same, c)) for name, c in self.earlier.items())
+        return self.pick(kinds, champion, live)
+
+    def crowned(self, move: Move | None, dethroned: Config) -> None:
+        """The champion changed; a step that won is remembered, and so is who was dethroned."""
+        super().crowned(move, dethroned)
+        earlier = {str(dethroned): dethroned, **self.earlier}
+        self.earlier = dict(islice(earlier.items(), EARLIER))
+        if move is not None and move.kind == "values":
+            assert isinstance(move.name, float)
+            self.steps.won(move.name)
+        else:
+            self.steps.elsewhere()
+
+    def ended(self, move: Move, n: int, eliminated: bool) -> None:
+        """It left; when every point around was tried enough, the step changes."""
+        super().ended(move, n, eliminated)
+        if move.kind == "values":
+            tried = [times for (kind, _), times in self.tried.items() if kind == "values"]
+            points = len(self.steps.around({**move.config.values}))
+            if len(tried) >= min(points, 4) and min(tried) >= IN_VAIN:
+                self.steps.in_vain()
+                self.tried = {key: n for key, n in self.tried.items() if key[0] != "values"}
+
+    def candidates(self, champion: Config, groups: Sequence[str]) -> Iterator[Product]:
+        """Products the champion does not have: of pairs, then of its products with a group."""
+        if self.space.interactions is None:
+            return
+        known = set(champion.interactions)
+        for p in self._pairs(groups):
+            if p not in known:
+                yield p
+        for have in champion.interactions:
+            if len(have) >= self.order:
+                continue
+            for group in groups:
+                if group in have and not self.squares:
+                    continue
+                p = product((*have, group))
+                if p not in known:
+                    known.add(p)
+                    yield p
+
+    def _pairs(self, groups: Sequence[str]) -> Iterator[Product]:
+        pairs = combinations_with_replacement if self.squares else combinations
+        return (product(pair) for pair in pairs(groups, 2))
+
+    def _ranked(self, champion: Config, gains: Gains) -> list[Product]:
+        """Those that helped, best first."""
+        if not gains.known:
+            return []
+        have = set(champion.interactions)
+        found = [(gain, p) for p, gain in gains.gains().items() if gain > 0.0 and p not in have]
+        return [p for _, p in sorted(found, key=lambda pair: -pair[0])]
+
+    def _values(self, champion: Config) -> Iterator[Offer]:
+        for multiple, values in self.steps.around(champion.values):
+            yield multiple, partial(champion.with_values, **values)
+
+    def _several(
+        self, champion: Config, groups: Sequence[str], gains: Gains, ranked: Sequence[Product]
+    ) -> Iterator[Offer]:
+        have = gains.width(champion)
+        most = max(float(self.free), self.grow * have)
+        known = set(champion.interactions)
+
+        def bundle(products: Sequence[Product]) -> Config | None:
+            more = [p for p in products if p not in known]
+            if have + sum(map(gains.width_of, more)) > most:
+                return None
+            return champion.with_products(more)
+
+        for name, products in self._bundles(groups, gains, ranked, most):
+            yield name, partial(bundle, products)
+
+    def _bundles(
+        self, groups: Sequence[str], gains: Gains, ranked: Sequence[Product], most: float
+    ) -> Iterator[tuple[str, Sequence[Product]]]:
+        if len(groups) * (len(groups) - 1) / 2 <= most:
+            squares, pairs = self._every_pair(groups)
+            yield "all pairs", pairs
+            if self.squares:
+                yield "all pairs and squares", [*pairs, *squares]
+        for count in (self.best, self.few):
+            if len(ranked) > 1:
+                yield f"best {count}", ranked[:count]
+        for group in self._leaders(groups, gains) if len(groups) <= most else ():
+            others = groups if self.squares else [other for other in groups if other != group]
+            yield f"all with {group}", [product((group, other)) for other in others]
+
+    def _every_pair(self, groups: Sequence[str]) -> tuple[list[Product], list[Product]]:
+        """Squares, and pairs of two groups."""
+        if self._known_pairs is None or self._known_pairs[0] != tuple(groups):
+            every = [product(pair) for pair in combinations(groups, 2)]
+            squares = [product((group, group)) for group in groups]
+            self._known_pairs = tuple(groups), squares, every
+        return self._known_pairs[1], self._known_pairs[2]
+
+    def _leaders(self, groups: Sequence[str], gains: Gains) -> Iterable[str]:
+        """The group whose products help most; any, as long as that is not known."""
+        if not gains.known:
+            return groups
+        sums: dict[str, float] = {}
+        for p, gain in gains.gains().items():
+            if gain > 0.0 and len(p) == 2:
+                for group in {*p}:
+                    sums[group] = sums.get(group, 0.0) + gain
+        return sorted(sums, key=lambda group: -sums[group])[:1]
+
+    def _one(
+        self, champion: Config, groups: Sequence[str], gains: Gains, ranked: Sequence[Product]
+    ) -> Iterator[Offer]:
+        first, have = dict.fromkeys(ranked), set(champion.interactions)
+        for p in chain(first, gains.products or self.candidates(champion, groups)):
+            if p not in have:
+                yield p, partial(champion.with_products, (p,))
+
+    def _fewer(self, champion: Config) -> Iterator[Offer]:
+        for p in champion.interactions:
+            yield p, partial(champion.without_product, p)
+
+
+def _same(config: Config) -> Config:
+    return config
+
+
+class Given(_Turns):
+    """The challengers of a ConfigOracle of one's own, in its order; it is asked once a reign.
+
+    >>> from chacha.screen import Screen, Screening
+    >>> given = Given(lambda champion, groups: [champion.with_product(groups)])
+    >>> given.next(Config(), "ab", Screen(Screening()), {}).config.since(Config())
+    '+ab'
+    """
+
+    def __init__(self, oracle: ConfigOracle) -> None:
+        super().__init__()
+        self.oracle = oracle
+        self.proposed: list[Config] | None = None
+
+    def next(
+        self, champion: Config, groups: Sequence[str], gains: Gains, live: Mapping[Move, int]
+    ) -> Move | None:
+        """Of what the oracle proposed, whoever was tried least."""
+        if self.proposed is None:
+            self.proposed = proposals_of(self.oracle, champion, groups)
+        offers = ((str(config), partial(_same, config)) for config in self.proposed)
+        return self.pick({"given": offers}, champion, live)
+
+    def crowned(self, move: Move | None, dethroned: Config) -> None:
+        """The next question goes to the oracle."""
+        super().crowned(move, dethroned)
+        self.proposed = None
+
+    def candidates(self, champion: Config, groups: Sequence[str]) -> Iterable[Product]:
+        """Nothing is screened."""
+        return ()

@@ -1,0 +1,321 @@
+"""Residual screening: which product would help the champion most, at a fraction of a model's cost.
+
+Every candidate has a tiny learner that sees only its own features and predicts what the champion
+left over. What it would have saved orders the candidates. The native engine does the same, to
+the same bits; this is its reference, and what other pools use.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Protocol
+
+from chacha.config import Config, Product
+from chacha.errors import ConfigError
+from chacha.example import Example, Feature
+
+__all__ = ["Candidate", "Gains", "Screen", "Screening"]
+
+FNV_PRIME = 16777619
+MOST_CELLS = 4096
+
+
+@dataclass(frozen=True)
+class Screening:
+    """How much screening may cost.
+
+    Parameters
+    ----------
+    share
+        Of the features that the live models work on at least (the raw ones, once for each
+        model), this share is worked on for screening. No step costs more than all of them.
+        0: the order is the oracle's.
+    most
+        Candidates that are screened at once; if there are more, they take turns.
+    looks
+        A candidate counts as known after so many looks.
+    rate
+        The learning rate of the tiny learners.
+
+    Examples
+    --------
+    >>> Screening().share
+    0.25
+    """
+
+    share: float = 0.25
+    most: int = 256
+    looks: int = 20
+    rate: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.share <= 1 and self.most >= 2 and self.looks >= 1 and self.rate > 0):
+            raise ConfigError(
+                "share must lie in [0, 1], most be at least 2, looks at least 1, rate above 0; "
+                f"got {self}"
+            )
+
+
+class Gains(Protocol):
+    """What a screen has found, wherever it is kept."""
+
+    @property
+    def products(self) -> Sequence[Product]:
+        """The candidates at hand."""
+
+    @property
+    def known(self) -> bool:
+        """Whether every candidate had its looks."""
+
+    def gains(self) -> Mapping[Product, float]:
+        """What each candidate saved, per look; only of those that were looked at."""
+
+    def width(self, config: Config) -> float:
+        """Features that the configuration gives an example, about."""
+
+    def width_of(self, product: Product) -> float:
+        """Features that the product gives an example, about."""
+
+    def set(self, products: Sequence[Product], sizes: Mapping[str, int]) -> None:
+        """Begin anew with these candidates; `sizes` has the distinct features of the groups."""
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A tiny learner for one product: VW's adaptive, normalised updates on its own features.
+
+    >>> candidate = Candidate(("a", "b"), mask=3)
+    >>> for _ in range(50):
+    ...     candidate.learn([1], [0.5], residual=1.0, low=-1.0, high=1.0, rate=0.5)
+    >>> 0.9 < candidate.gain / candidate.looks < 1.0
+    True
+    """
+
+    product: Product
+    mask: int
+    looks: int = 0
+    gain: float = 0.0
+    norms: float = 0.0
+    learned: float = 0.0
+    cells: dict[int, list[float]] = field(default_factory=dict)  # w, adaptive, norm, rate
+
+    def learn(
+        self,
+        places: Sequence[int],
+        values: Sequence[float],
+        residual: float,
+        low: float,
+        high: float,
+        rate: float,
+    ) -> None:
+        """Predict the residual, count what that would have saved, learn."""
+        cells = [self.cells.setdefault(place, [0.0, 0.0, 0.0, 0.0]) for place in places]
+        guess = 0.0
+        for cell, x in zip(cells, values, strict=True):
+            guess += cell[0] * x
+        guess = min(max(guess, low), high)
+        self.looks += 1
+        self.gain += guess * (2.0 * residual - guess)
+        error = residual - guess
+        square = 4.0 * error * error
+        if not square > 0.0:
+            return
+        norms = per_update = 0.0
+        for cell, x in zip(cells, values, strict=True):
+            xx = x * x
+            cell[1] += square * xx
+            size = abs(x)
+            if size > cell[2]:
+                if cell[2] > 0.0:
+                    cell[0] *= cell[2] / size
+                cell[2] = size
+            share = size / cell[2]
+            norms += share * share
+            slow = math.sqrt(cell[1]) * cell[2]
+            cell[3] = 1.0 / slow if slow > 0.0 else 0.0
+            per_update += xx * cell[3]
+        self.norms += norms
+        self.learned += 1.0
+        if not self.norms > 0.0:
+            return
+        factor = math.sqrt(self.learned / self.norms)
+        update = error * (2.0 * rate) * factor / (1.0 + 2.0 * rate * per_update * factor)
+        for cell, x in zip(cells, values, strict=True):
+            cell[0] += update * x * cell[3]
+
+
+class Screen:
+    """The candidates, looked at in turns, as far as the budget goes.
+
+    >>> from chacha.example import parse_line
+    >>> screen = Screen(Screening(share=1.0))
+    >>> screen.set([("a", "b"), ("a", "c")], sizes={"a": 1, "b": 1, "c": 1})
+    >>> example = parse_line("|a x:2 |b y:3 |c z:0.5")
+    >>> for _ in range(30):
+    ...     screen.learn(example, residual=1.0, live=5)
+    >>> {p: gain > 0 for p, gain in screen.gains().items()}, screen.known
+    ({('a', 'b'): True, ('a', 'c'): True}, True)
+    >>> screen.width(Config(["ab"]))  # three features, the constant and the product
+    5.0
+    """
+
+    def __init__(self, policy: Screening) -> None:
+        self.policy = policy
+        self.candidates: list[Candidate] = []
+        self.turn = self.rounds = 0
+        self.credit = 0.0
+        self.low = self.high = 0.0
+        self.examples = 0
+        self.active: dict[str, int] = {}  # features of the groups, over all examples
+        self._sizes: Mapping[str, int] = {}
+
+    @property
+    def products(self) -> Sequence[Product]:
+        """The candidates at hand."""
+        return [candidate.product for candidate in self.candidates]
+
+    @property
+    def known(self) -> bool:
+        """Whether every candidate had its looks, or its chances to be looked at."""
+        return self.rounds >= self.policy.looks
+
+    def gains(self) -> Mapping[Product, float]:
+        """What each candidate saved, per look; only of those that were looked at."""
+        found = {c.product: c.gain / c.looks for c in self.candidates if c.looks}
+        return {p: gain for p, gain in found.items() if math.isfinite(gain)}
+
+    def width(self, config: Config) -> float:
+        """Features that the configuration gives an example, about."""
+        return config_width(config, self._means())
+
+    def width_of(self, product: Product) -> float:
+        """Features that the product gives an example, about."""
+        return product_width(product, self._means())
+
+    def _means(self) -> Mapping[str, float]:
+        return mean_features(self.active, self.examples, self._sizes)
+
+    def set(self, products: Sequence[Product], sizes: Mapping[str, int]) -> None:
+        """Begin anew with these candidates; `sizes` has the distinct features of the groups."""
+        self._sizes = sizes
+        self.candidates = [Candidate(p, cells_for(p, sizes) - 1) for p in products]
+        self.turn = self.rounds = 0
+        self.credit = 0.0
+
+    def learn(self, example: Example, residual: float, live: int) -> None:
+        """One example, what the champion left over, and how many models are live."""
+        features = 0
+        for group, found in example.groups.items():
+            count = sum(feature.value != 0.0 for feature in found)
+            self.active[group] = self.active.get(group, 0) + count
+            features += count
+        self.examples += 1
+        if self.policy.share > 0.0 and self.candidates and math.isfinite(residual):
+            self._take_turns(example.groups, residual, float(features) * live)
+            self.low, self.high = min(self.low, residual), max(self.high, residual)
+
+    def _take_turns(
+        self, groups: Mapping[str, Sequence[Feature]], residual: float, least: float
+    ) -> None:
+        self.credit = min(self.credit + self.policy.share * least, least)
+        kept = {name: [f for f in found if f.value != 0.0] for name, found in groups.items()}
+        for _ in range(len(self.candidates)):
+            candidate = self.candidates[self.turn]
+            counts = [len(kept.get(name, ())) for name in candidate.product]
+            width = combinations(candidate.product, [float(count) for count in counts])
+            if 0.0 < width <= least:
+                if width > self.credit:
+                    return
+                self.credit -= width
+                places, values = _features(candidate.product, kept, candidate.mask)
+                rate = self.policy.rate
+                candidate.learn(places, values, residual, self.low, self.high, rate)
+            self.turn += 1
+            if self.turn == len(self.candidates):
+                self.turn, self.rounds = 0, self.rounds + 1
+
+
+def cells_for(product: Product, sizes: Mapping[str, int]) -> int:
+    """Room for a product's features: a power of two, twice as many, 4096 at most.
+
+    >>> cells_for(("a", "b"), {"a": 1, "b": 1}), cells_for(("a", "b"), {"a": 3, "b": 3})
+    (4, 32)
+    """
+    size = combinations(product, [float(sizes.get(name, 0)) for name in product])
+    cells = 4
+    while cells < 2 * size and cells < MOST_CELLS:
+        cells *= 2
+    return cells
+
+
+def combinations(names: Product, counts: Sequence[float]) -> float:
+    """How many features a product has; a group that stands twice gives combinations.
+
+    >>> combinations(("a", "a", "b"), [3.0, 3.0, 2.0])
+    12.0
+    """
+    width = 1.0
+    at = 0
+    for _, same in groupby(names):
+        for times, _ in enumerate(same):
+            width = width * (counts[at] + times if counts[at] > 0 else 0.0) / (times + 1.0)
+            at += 1
+    return width
+
+
+def mean_features(
+    active: Mapping[str, int], examples: int, sizes: Mapping[str, int]
+) -> Mapping[str, float]:
+    """Features of the groups in an example; before the first, all there are.
+
+    >>> mean_features({"a": 3}, 2, {}), mean_features({}, 0, {"a": 3})
+    ({'a': 1.5}, {'a': 3.0})
+    """
+    found = active if examples else sizes
+    return {group: total / max(examples, 1) for group, total in found.items()}
+
+
+def product_width(product: Product, means: Mapping[str, float]) -> float:
+    """Features that a product gives an example, about.
+
+    >>> product_width(("a", "b"), {"a": 2.0, "b": 3.0})
+    6.0
+    """
+    return combinations(product, [means.get(name, 0.0) for name in product])
+
+
+def config_width(config: Config, means: Mapping[str, float]) -> float:
+    """The constant, the single features, and those of the products.
+
+    >>> config_width(Config(["ab"]), {"a": 2.0, "b": 3.0})
+    12.0
+    """
+    products = [product_width(p, means) for p in config.interactions]
+    return 1.0 + sum(means.values()) + sum(products)
+
+
+def _features(
+    names: Product, groups: Mapping[str, Sequence[Feature]], mask: int
+) -> tuple[list[int], list[float]]:
+    """The places and values of a product's features, in VW's order."""
+    places: list[int] = []
+    values: list[float] = []
+
+    def visit(depth: int, start: int, half: int, value: float) -> None:
+        found = groups[names[depth]]
+        for i in range(start, len(found)):
+            x = value * found[i].value
+            if depth + 1 == len(names):
+                if x != 0.0:
+                    places.append((half ^ found[i].hashed) & mask)
+                    values.append(x)
+                continue
+            same = names[depth + 1] == names[depth]
+            joined = (FNV_PRIME * (half ^ found[i].hashed)) & 0xFFFFFFFF
+            visit(depth + 1, i if same else 0, joined, x)
+
+    visit(0, 0, 0, 1.0)
+    return places, values

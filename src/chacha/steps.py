@@ -1,0 +1,110 @@
+"""Steps in the space of numbers and words: FLOW² (Wu et al. 2021) for challengers that come back.
+
+As in :mod:`chacha.flow2`, points are one step along a direction and its opposite. Here a round
+also has the points two steps away, and failure is not believed at once: a challenger gets longer
+leases before the step is halved.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from random import Random
+from typing import NamedTuple
+
+from chacha.config import Value
+from chacha.space import Choice, Domain
+
+__all__ = ["Point", "Steps"]
+
+STEP = 0.1  # of the unit cube's diagonal
+SMALLEST = 0.25  # of the first step
+MULTIPLES = (1.0, -1.0, 2.0, -2.0)
+IN_VAIN = 2  # tries of every point before the step is halved
+
+
+class Point(NamedTuple):
+    """A point to try: how many steps away it is, and what it is there."""
+
+    multiple: float
+    values: Mapping[str, Value]
+
+
+class Steps:
+    """The points around the champion's, one round at a time.
+
+    A win two steps away doubles the step. When every point of a round was tried twice in vain,
+    the step is halved, and with several dimensions there is a new direction. When the champion
+    changed elsewhere, the first step is as good as any again.
+
+    >>> from chacha.space import LogUniform
+    >>> steps = Steps({"learning_rate": LogUniform(2**-11, 2**9)}, seed=0)
+    >>> [p.values["learning_rate"] for p in steps.around({"learning_rate": 0.5})]
+    [2.0, 0.125, 8.0, 0.03125]
+    """
+
+    def __init__(self, domains: Mapping[str, Domain], seed: int) -> None:
+        self.domains = dict(domains)
+        self.rng = Random(f"steps:{seed}")
+        self.first = self.step = STEP * math.sqrt(max(len(self.domains), 1))
+        self.direction = self._direction()
+        self.drawn: dict[tuple[str, float], float] = {}  # for words, which have no direction
+
+    def around(self, values: Mapping[str, Value]) -> list[Point]:
+        """The points of this round around `values`, without those that are the same."""
+        points: list[Point] = []
+        known = [{key: values[key] for key in self.domains}]
+        for multiple in MULTIPLES:
+            at = {key: self._at(key, values[key], multiple) for key in self.domains}
+            if at not in known:
+                known.append(at)
+                points.append(Point(multiple, at))
+        return points
+
+    def won(self, multiple: float) -> None:
+        """The point that many steps away is the champion's now."""
+        self.step = min(self.step * abs(multiple), math.sqrt(len(self.domains)))
+        self.drawn.clear()
+
+    def elsewhere(self) -> None:
+        """The champion changed in something else: look again, with the first step at least."""
+        self.step = max(self.step, self.first)
+        self.drawn.clear()
+
+    def in_vain(self) -> None:
+        """Every point of this round was tried enough."""
+        self.step = max(self.step / 2.0, self.first * SMALLEST)
+        self.direction = self._direction()
+        self.drawn.clear()
+
+    def _direction(self) -> dict[str, float]:
+        if len(self.domains) < 2:
+            return dict.fromkeys(self.domains, 1.0)
+        z = {key: self.rng.gauss(0.0, 1.0) for key in self.domains}
+        length = math.sqrt(sum(value * value for value in z.values())) or 1.0
+        return {key: value / length for key, value in z.items()}
+
+    def _at(self, key: str, at: Value, multiple: float) -> Value:
+        domain = self.domains[key]
+        if isinstance(domain, Choice) and not domain.ordered:
+            return self._other(key, domain, at, multiple)
+        u = domain.to_unit(at) + multiple * self.step * self.direction[key]
+        value = domain.from_unit(min(max(u, 0.0), 1.0), at)
+        if value != at or not domain.step_floor(at) or multiple * self.direction[key] == 0:
+            return value
+        near = math.copysign(domain.step_floor(at), multiple * self.direction[key])
+        return domain.from_unit(min(max(domain.to_unit(at) + near, 0.0), 1.0), at)
+
+    def _other(self, key: str, domain: Choice, at: Value, multiple: float) -> Value:
+        """Words and switches: another one, if the step leaves the cell of this one."""
+        reach = abs(multiple * self.step * self.direction[key]) * len(domain.options)
+        if len(self.domains) > 1 and reach < 0.5 and self._draw(key, multiple) > reach:
+            return at
+        others = [option for option in domain.options if option != at]
+        return others[int(self._draw(f"{key}:", multiple) * len(others))]
+
+    def _draw(self, key: str, multiple: float) -> float:
+        """A draw that stays the same for a round, however often it is looked at."""
+        if (key, multiple) not in self.drawn:
+            self.drawn[key, multiple] = self.rng.random()
+        return self.drawn[key, multiple]
