@@ -99,7 +99,11 @@ void Screen::take_turns(const Example& example, double residual, double least) n
       if (wide > credit_) return;
       credit_ -= wide;
       expand(candidate, example);
-      look(candidate, residual);
+      if (features_.size() == 1) {
+        look_at_one(candidate, features_.front(), residual);
+      } else {
+        look(candidate, residual);
+      }
     }
     if (++turn_ == candidates_.size()) {
       turn_ = 0;
@@ -110,7 +114,48 @@ void Screen::take_turns(const Example& example, double residual, double least) n
 
 void Screen::expand(const Candidate& candidate, const Example& example) noexcept {
   features_.clear();
-  visit(candidate, example, 0, 0, 0, 1.0);
+  if (candidate.groups.size() != 2 || candidate.groups[0] == candidate.groups[1]) {
+    visit(candidate, example, 0, 0, 0, 1.0);
+    return;
+  }
+  const Span left = spans_[candidate.groups[0]];
+  const Span right = spans_[candidate.groups[1]];
+  for (std::uint32_t i = left.begin; i < left.end; ++i) {
+    const std::uint32_t half = kFnvPrime * example.hashes[order_[i]];
+    const double value = 1.0 * static_cast<double>(example.values[order_[i]]);
+    for (std::uint32_t j = right.begin; j < right.end; ++j) {
+      const double x = value * static_cast<double>(example.values[order_[j]]);
+      if (x != 0.0) features_.push_back({(half ^ example.hashes[order_[j]]) & candidate.mask, x});
+    }
+  }
+}
+
+// The same as `look`, for a candidate with one feature: most of them are.
+void Screen::look_at_one(Candidate& candidate, const Feature& feature, double residual) noexcept {
+  Cell& cell = candidate.cells[feature.place];
+  const double x = feature.value;
+  const double guess = std::min(std::max(0.0 + cell.w * x, low_), high_);
+  ++candidate.looks;
+  candidate.gain += guess * (2.0 * residual - guess);
+  const double error = residual - guess;
+  const double square = 4.0 * error * error;
+  if (!(square > 0.0)) return;
+  const double xx = x * x;
+  const double size = std::fabs(x);
+  cell.adaptive += square * xx;
+  if (size > cell.norm) {
+    if (cell.norm > 0.0) cell.w *= cell.norm / size;
+    cell.norm = size;
+  }
+  const double share = size / cell.norm;
+  const double slow = std::sqrt(cell.adaptive) * cell.norm;
+  cell.rate = slow > 0.0 ? 1.0 / slow : 0.0;
+  candidate.norms += share * share;
+  candidate.learned += 1.0;
+  if (!(candidate.norms > 0.0)) return;
+  const double factor = std::sqrt(candidate.learned / candidate.norms);
+  const double update = error * (2.0 * rate_) * factor / (1.0 + 2.0 * rate_ * (xx * cell.rate) * factor);
+  cell.w += update * x * cell.rate;
 }
 
 void Screen::visit(const Candidate& candidate, const Example& example, std::size_t depth, std::uint32_t start,

@@ -45,6 +45,10 @@ class Screen {
     double gain = 0.0, norms = 0.0, learned = 0.0;
     std::vector<Cell> cells;
   };
+  struct Feature {
+    std::uint32_t place;
+    double value;
+  };
   struct Span {
     std::uint32_t begin = 0, end = 0;
     std::uint32_t count = 0;
@@ -58,6 +62,7 @@ class Screen {
   void visit(const Candidate& candidate, const Example& example, std::size_t depth, std::uint32_t start,
              std::uint32_t half, double value) noexcept;
   void look(Candidate& candidate, double residual) noexcept;
+  void look_at_one(Candidate& candidate, const Feature& feature, double residual) noexcept;
 
   double share_ = 0.0, rate_ = 0.5;
   std::vector<Candidate> candidates_;
@@ -69,10 +74,6 @@ class Screen {
   // The example at hand: its features that are not zero, group by group.
   std::vector<Span> spans_;
   std::vector<std::uint32_t> order_;
-  struct Feature {
-    std::uint32_t place;
-    double value;
-  };
   std::vector<Feature> features_;
 };
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import shlex
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -92,11 +93,11 @@ class Config:
         if isinstance(interactions, str):
             raise ConfigError(f"interactions must be a list of products, got {interactions!r}")
         pairs = {key: canonical(key, value) for key, value in sorted((values or {}).items())}
-        self._set({product(p) for p in interactions}, pairs)
+        self._set(sorted({product(p) for p in interactions}, key=_order), pairs)
 
     def _set(self, products: Iterable[Product], values: Mapping[str, Value]) -> None:
         told = tuple((k, isinstance(v, bool), v) for k, v in values.items())
-        key = tuple(sorted(products, key=_order)), told
+        key = tuple(products), told
         found = key[0], MappingProxyType(values), key, hash(key)
         for name, value in zip(_SLOTS, found, strict=True):
             object.__setattr__(self, name, value)
@@ -136,7 +137,12 @@ class Config:
         >>> print(Config(["ab"]).with_products([("a", "c"), ("a", "b")]))
         interactions ab, ac
         """
-        return self._of({*self.interactions, *products}, self.values)
+        merged = list(self.interactions)
+        for p in products:
+            at = bisect_left(merged, _order(p), key=_order)
+            if at == len(merged) or merged[at] != p:
+                merged.insert(at, p)
+        return self._of(merged, self.values)
 
     def without_product(self, product: Product) -> Config:
         """This configuration with one product less.

@@ -80,7 +80,7 @@ class Contest:
         blending: Blending | None = None,
         screening: Screening | None = None,
         starting: FromScratch | HeadStart | None = None,
-        first_lease: int = 500,
+        first_lease: int = 1000,
     ) -> None:
         self.champion = initial
         self.budget, self.moves, self.evidence = budget, moves, evidence

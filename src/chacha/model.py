@@ -112,7 +112,7 @@ class ChaCha:
         starting: FromScratch | HeadStart | None = None,
         screening: Screening | None = None,
         blending: Blending | None = None,
-        first_lease: int = 500,
+        first_lease: int = 1000,
         seed: int = 0,
         baseline: bool = False,
         keep_decisions: int = 1000,

@@ -78,16 +78,15 @@ class _Turns:
     ) -> Move | None:
         """The kind with the fewest live, then the least examples; of it the least tried."""
         taken = {champion, *(move.config for move in live)}
-        best: tuple[tuple[int, int], Move] | None = None
-        for kind, offers in kinds.items():
+
+        def rank(kind: str) -> tuple[int, int]:
             running = [n for move, n in live.items() if move.kind == kind]
-            rank = len(running), self.spent.get(kind, 0) + sum(running)
-            if best is not None and rank >= best[0]:
-                continue
-            found = self._least_tried(kind, offers, taken)
-            if found is not None:
-                best = rank, found
-        return None if best is None else best[1]
+            return len(running), self.spent.get(kind, 0) + sum(running)
+
+        for kind in sorted(kinds, key=rank):
+            if (found := self._least_tried(kind, kinds[kind], taken)) is not None:
+                return found
+        return None
 
     def _least_tried(self, kind: str, offers: Iterable[Offer], taken: set[Config]) -> Move | None:
         least: Move | None = None
@@ -161,9 +160,8 @@ class Moves(_Turns):
         if self.space.domains:
             kinds["values"] = self._values(champion)
         if self.space.interactions is not None:
-            ranked = self._ranked(champion, gains)
-            kinds["several"] = self._several(champion, groups, gains, ranked)
-            kinds["one"] = self._one(champion, groups, gains, ranked)
+            kinds["several"] = self._several(champion, groups, gains)
+            kinds["one"] = self._one(champion, groups, gains)
             kinds["fewer"] = self._fewer(champion)
         kinds["back"] = ((name, partial(_same, c)) for name, c in self.earlier.items())
         return self.pick(kinds, champion, live)
@@ -224,9 +222,8 @@ class Moves(_Turns):
         for multiple, values in self.steps.around(champion.values):
             yield multiple, partial(champion.with_values, **values)
 
-    def _several(
-        self, champion: Config, groups: Sequence[str], gains: Gains, ranked: Sequence[Product]
-    ) -> Iterator[Offer]:
+    def _several(self, champion: Config, groups: Sequence[str], gains: Gains) -> Iterator[Offer]:
+        ranked = self._ranked(champion, gains)
         have = gains.width(champion)
         most = max(float(self.free), self.grow * have)
         known = set(champion.interactions)
@@ -270,14 +267,12 @@ class Moves(_Turns):
         sums: dict[str, float] = {}
         for p, gain in gains.gains().items():
             if gain > 0.0 and len(p) == 2:
-                for group in {*p}:
+                for group in dict.fromkeys(p):
                     sums[group] = sums.get(group, 0.0) + gain
         return sorted(sums, key=lambda group: -sums[group])[:1]
 
-    def _one(
-        self, champion: Config, groups: Sequence[str], gains: Gains, ranked: Sequence[Product]
-    ) -> Iterator[Offer]:
-        first, have = dict.fromkeys(ranked), set(champion.interactions)
+    def _one(self, champion: Config, groups: Sequence[str], gains: Gains) -> Iterator[Offer]:
+        first, have = self._ranked(champion, gains), set(champion.interactions)
         for p in chain(first, gains.products or self.candidates(champion, groups)):
             if p not in have:
                 yield p, partial(champion.with_products, (p,))

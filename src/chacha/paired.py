@@ -168,7 +168,7 @@ class PairedBetting:
     clip: float = 3.0
     most: float = 0.9
     eliminates: float = 20.0
-    patience: int = 250
+    patience: int = 500
     renews: float = 2.0
     warm_up: int = 10
     coin: Coin | None = None

@@ -110,7 +110,7 @@ class Rulebook:
     starting: FromScratch | HeadStart | None = None
     blending: Blending | None = None
     screening: Screening | None = None
-    first_lease: int = 500
+    first_lease: int = 1000
 
     def __post_init__(self) -> None:
         whole("lease_factor", self.lease_factor, 1)
