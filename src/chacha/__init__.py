@@ -7,6 +7,7 @@ ICML 2021). Start with :class:`ChaCha`.
 from __future__ import annotations
 
 from chacha import checks
+from chacha.blending import Blend, Blending, ChampionServes
 from chacha.champion import ChampionChallengers
 from chacha.comparators import (
     AggressiveScheduling,
@@ -15,6 +16,7 @@ from chacha.comparators import (
     WithoutChampion,
 )
 from chacha.config import Config
+from chacha.contest import Contest
 from chacha.decisions import (
     Decision,
     Eliminated,
@@ -37,15 +39,19 @@ from chacha.errors import (
 from chacha.evidence import Bound, Evidence, SampleComplexity, Standing, better_than, worse_than
 from chacha.example import Example, Feature, make_example, parse_line
 from chacha.flow2 import Flow2
+from chacha.headstart import FromScratch, HeadStart
 from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
 from chacha.model import ChaCha
+from chacha.moves import Moves
 from chacha.observed import Observed
 from chacha.oracle import ConfigOracle, DefaultOracle, second_order_products
-from chacha.pool import Learner, LivePool, SequentialPool
+from chacha.paired import Coin, PairedBernstein, PairedBetting, Pairing
+from chacha.pool import Copies, Learner, LivePool, SequentialPool
 from chacha.pools import open_pool
 from chacha.pools.native import NativePool
 from chacha.pools.reference import ReferenceLearner, ReferencePool
 from chacha.scheduler import Scheduler
+from chacha.screening import Screening
 from chacha.sources import (
     Bad,
     Categories,
@@ -73,15 +79,21 @@ __all__ = [
     "AggressiveScheduling",
     "Bad",
     "BadExample",
+    "Blend",
+    "Blending",
     "Bound",
     "Categories",
     "ChaCha",
     "ChaChaError",
     "ChampionChallengers",
+    "ChampionServes",
     "Choice",
+    "Coin",
     "Config",
     "ConfigError",
     "ConfigOracle",
+    "Contest",
+    "Copies",
     "CsvDialect",
     "DataError",
     "Decision",
@@ -93,7 +105,9 @@ __all__ = [
     "Feature",
     "Flow2",
     "Format",
+    "FromScratch",
     "GroupBy",
+    "HeadStart",
     "Hinge",
     "Integer",
     "Interactions",
@@ -108,9 +122,13 @@ __all__ = [
     "Loss",
     "Missing",
     "MissingExtra",
+    "Moves",
     "NativePool",
     "Observed",
     "OnBad",
+    "PairedBernstein",
+    "PairedBetting",
+    "Pairing",
     "Poisson",
     "PoolError",
     "Promoted",
@@ -122,6 +140,7 @@ __all__ = [
     "Rows",
     "SampleComplexity",
     "Scheduler",
+    "Screening",
     "SequentialPool",
     "Served",
     "Source",

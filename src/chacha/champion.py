@@ -6,42 +6,20 @@ No learner, no file, no clock. Whoever holds this object starts a model for ever
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import inf
 from random import Random
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from chacha.config import Config
 from chacha.decisions import Decision, Eliminated, Promoted, Retired, WentLive
 from chacha.evidence import Bound, Evidence, Standing, better_than, worse_than
 from chacha.headstart import FromScratch, HeadStart
-from chacha.observed import Round
+from chacha.observed import Round, Seen
 from chacha.oracle import ConfigOracle, proposals_of
 from chacha.scheduler import Scheduler
 
-__all__ = ["ChampionChallengers", "Seen"]
-
-
-class Seen(Protocol):
-    """What the stream has shown so far, as far as the algorithm needs to know."""
-
-    @property
-    def groups(self) -> Sequence[str]:
-        """The names of the groups, sorted."""
-
-    @property
-    def raw_features(self) -> int:
-        """Distinct raw features over all groups."""
-
-    @property
-    def loss_range(self) -> float:
-        """The range of the loss that serves as evidence."""
-
-    def complexity(self, config: Config) -> float:
-        """d_c: the number of features that `config` induces."""
-
-    def proxy(self, raw: float, y: float) -> float:
-        """The bounded loss of a prediction."""
+__all__ = ["ChampionChallengers"]
 
 
 class ChampionChallengers:

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-from chacha.champion import ChampionChallengers, Seen
+from chacha.champion import ChampionChallengers
 from chacha.config import Config
 from chacha.decisions import Decision
+from chacha.observed import Seen
 from chacha.scheduler import FOREVER, Scheduler
 
 __all__ = ["AggressiveScheduling", "Exhaustive", "RandomChallengers", "WithoutChampion"]

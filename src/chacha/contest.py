@@ -16,11 +16,12 @@ from chacha.blending import Blend, Blending, Serving
 from chacha.config import Config
 from chacha.decisions import Decision, Eliminated, LeaseDoubled, Promoted, Retired, WentLive
 from chacha.headstart import FromScratch, HeadStart
-from chacha.moves import Move, NextMove
 from chacha.observed import Round
 from chacha.paired import PairedBetting, Pairing
-from chacha.screen import Gains, Screen, Screening
+from chacha.screen import Screen
+from chacha.screening import Gains, Screening
 from chacha.summary import describe
+from chacha.turns import Move, NextMove
 
 __all__ = ["Contest"]
 
@@ -55,7 +56,7 @@ class Contest:
     >>> from types import SimpleNamespace
     >>> from chacha.losses import Squared
     >>> from chacha.example import parse_line
-    >>> from chacha.moves import Given
+    >>> from chacha.turns import Given
     >>> from chacha.observed import Round
     >>> seen = SimpleNamespace(groups="ab", sizes={"a": 1, "b": 1})
     >>> oracle = Given(lambda champion, groups: [champion.with_product(groups)])

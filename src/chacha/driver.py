@@ -15,12 +15,12 @@ from chacha.decisions import Decision, Promoted, Retired, WentLive
 from chacha.evidence import Standing
 from chacha.example import Example
 from chacha.losses import Loss
-from chacha.moves import Move, NextMove
 from chacha.observed import Observed, Round, SeenWithLoss, StreamFacts
 from chacha.oracle import proposals_of
 from chacha.pool import Copies, LivePool
-from chacha.screen import Gains
+from chacha.screening import Gains
 from chacha.summary import LiveModel, Step, Summary
+from chacha.turns import Move, NextMove
 
 __all__ = ["Core", "Driver", "Forecast", "PlainDriver"]
 

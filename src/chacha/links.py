@@ -15,7 +15,7 @@ from chacha.evidence import SampleComplexity
 from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
 from chacha.paired import PairedBernstein, PairedBetting
 from chacha.scheduler import FOREVER
-from chacha.screen import cells_for, config_width, mean_features, product_width
+from chacha.screening import cells_for, config_width, mean_features, product_width
 
 __all__ = ["ContestLink", "Link", "RaceLink", "link_of"]
 

@@ -20,7 +20,6 @@ from chacha.fused import make_driver
 from chacha.headstart import FromScratch, HeadStart
 from chacha.intake import Features, example_of, labelled
 from chacha.losses import Loss, Squared, check_scale
-from chacha.moves import NextMove
 from chacha.observed import StreamFacts
 from chacha.oracle import ConfigOracle
 from chacha.paired import PairedBetting
@@ -28,7 +27,7 @@ from chacha.pool import LivePool
 from chacha.pools import default_pool
 from chacha.progress import ProgressTable
 from chacha.quick import Quick
-from chacha.screen import Screening
+from chacha.screening import Screening
 from chacha.settings import Rulebook, Settings, check_parts, whole
 from chacha.sources import (
     DictReader,
@@ -42,6 +41,7 @@ from chacha.space import Choice, Domain, Interactions, Space
 from chacha.streaming import FAR, Passing
 from chacha.summary import LiveModel, Step, Stretch, Summary, describe
 from chacha.tickets import Ticket, Tickets
+from chacha.turns import NextMove
 from chacha.vwfiles import load_champion, save_champion, settings_of
 
 __all__ = ["ChaCha"]

@@ -6,102 +6,23 @@ whenever a slot is free, and told what became of its challengers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, combinations, combinations_with_replacement, islice
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any
 
 from chacha.config import Config, Product, product
-from chacha.oracle import ConfigOracle, proposals_of
-from chacha.screen import Gains
+from chacha.screening import Gains
 from chacha.space import Space
 from chacha.steps import IN_VAIN, Steps
+from chacha.turns import Move, Offer, Turns, same
 
-__all__ = ["Given", "Move", "Moves", "NextMove"]
+__all__ = ["Moves"]
 
 EARLIER = 3  # champions that may come back
-ELIMINATED = 3  # a challenger that was worse waits as if it had used up three leases
-
-Offer = tuple[Hashable, Callable[[], Config | None]]  # a name, and what makes a configuration
 
 
-class Move(NamedTuple):
-    """A challenger to be: what kind of move led to it, and how often that was tried."""
-
-    kind: str
-    name: Hashable
-    config: Config
-    tried: int = 0
-
-
-@runtime_checkable
-class NextMove(Protocol):
-    """Proposes the next challenger, and learns what became of it."""
-
-    def next(
-        self, champion: Config, groups: Sequence[str], gains: Gains, live: Mapping[Move, int]
-    ) -> Move | None:
-        """A move that is not live; `live` has those that are, and their examples."""
-
-    def crowned(self, move: Move | None, dethroned: Config) -> None:
-        """The champion changed: by that move, or back to the one before (None)."""
-
-    def ended(self, move: Move, n: int, eliminated: bool) -> None:
-        """The challenger left after n examples."""
-
-    def candidates(self, champion: Config, groups: Sequence[str]) -> Iterable[Product]:
-        """The products that are worth screening, most likely ones first."""
-
-
-class _Turns:
-    """Kinds of moves take turns; within one, whoever was tried least, in the order given."""
-
-    def __init__(self) -> None:
-        self.tried: dict[tuple[str, Hashable], int] = {}
-        self.spent: dict[str, int] = {}
-
-    def ended(self, move: Move, n: int, eliminated: bool) -> None:
-        """It left after n examples: the next time it gets a longer lease, later."""
-        key = move.kind, move.name
-        self.tried[key] = self.tried.get(key, 0) + (ELIMINATED if eliminated else 1)
-        self.spent[move.kind] = self.spent.get(move.kind, 0) + n
-
-    def crowned(self, move: Move | None, dethroned: Config) -> None:
-        """Everything is new next to another champion."""
-        self.tried.clear()
-
-    def pick(
-        self,
-        kinds: Mapping[str, Iterable[Offer]],
-        champion: Config,
-        live: Mapping[Move, int],
-    ) -> Move | None:
-        """The kind with the fewest live, then the least examples; of it the least tried."""
-        taken = {champion, *(move.config for move in live)}
-
-        def rank(kind: str) -> tuple[int, int]:
-            running = [n for move, n in live.items() if move.kind == kind]
-            return len(running), self.spent.get(kind, 0) + sum(running)
-
-        for kind in sorted(kinds, key=rank):
-            if (found := self._least_tried(kind, kinds[kind], taken)) is not None:
-                return found
-        return None
-
-    def _least_tried(self, kind: str, offers: Iterable[Offer], taken: set[Config]) -> Move | None:
-        least: Move | None = None
-        for name, make in offers:
-            tried = self.tried.get((kind, name), 0)
-            if least is not None and tried >= least.tried:
-                continue
-            if (config := make()) is not None and config not in taken:
-                least = Move(kind, name, config, tried)
-                if tried == 0:
-                    break
-        return least
-
-
-class Moves(_Turns):
+class Moves(Turns):
     """The recommended moves.
 
     - `values`: numbers and words, by :class:`~chacha.steps.Steps`;
@@ -114,7 +35,8 @@ class Moves(_Turns):
     has, or `free` of them. Products are of pairs of groups, a group with itself included, and of
     the champion's products with a group, up to `order` groups.
 
-    >>> from chacha.screen import Screen, Screening
+    >>> from chacha import Screening
+    >>> from chacha.screen import Screen
     >>> from chacha.space import Interactions
     >>> moves = Moves(Space.of({"interactions": Interactions()}))
     >>> screen, live = Screen(Screening()), {}
@@ -163,7 +85,7 @@ class Moves(_Turns):
             kinds["several"] = self._several(champion, groups, gains)
             kinds["one"] = self._one(champion, groups, gains)
             kinds["fewer"] = self._fewer(champion)
-        kinds["back"] = ((name, partial(_same, c)) for name, c in self.earlier.items())
+        kinds["back"] = ((name, partial(same, c)) for name, c in self.earlier.items())
         return self.pick(kinds, champion, live)
 
     def crowned(self, move: Move | None, dethroned: Config) -> None:
@@ -280,40 +202,3 @@ class Moves(_Turns):
     def _fewer(self, champion: Config) -> Iterator[Offer]:
         for p in champion.interactions:
             yield p, partial(champion.without_product, p)
-
-
-def _same(config: Config) -> Config:
-    return config
-
-
-class Given(_Turns):
-    """The challengers of a ConfigOracle of one's own, in its order; it is asked once a reign.
-
-    >>> from chacha.screen import Screen, Screening
-    >>> given = Given(lambda champion, groups: [champion.with_product(groups)])
-    >>> given.next(Config(), "ab", Screen(Screening()), {}).config.since(Config())
-    '+ab'
-    """
-
-    def __init__(self, oracle: ConfigOracle) -> None:
-        super().__init__()
-        self.oracle = oracle
-        self.proposed: list[Config] | None = None
-
-    def next(
-        self, champion: Config, groups: Sequence[str], gains: Gains, live: Mapping[Move, int]
-    ) -> Move | None:
-        """Of what the oracle proposed, whoever was tried least."""
-        if self.proposed is None:
-            self.proposed = proposals_of(self.oracle, champion, groups)
-        offers = ((str(config), partial(_same, config)) for config in self.proposed)
-        return self.pick({"given": offers}, champion, live)
-
-    def crowned(self, move: Move | None, dethroned: Config) -> None:
-        """The next question goes to the oracle."""
-        super().crowned(move, dethroned)
-        self.proposed = None
-
-    def candidates(self, champion: Config, groups: Sequence[str]) -> Iterable[Product]:
-        """Nothing is screened."""
-        return ()

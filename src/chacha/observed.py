@@ -11,7 +11,7 @@ from chacha.config import Config
 from chacha.example import Example
 from chacha.losses import Loss
 
-__all__ = ["Observed", "Round", "SeenWithLoss", "StreamFacts", "count_features"]
+__all__ = ["Observed", "Round", "Seen", "SeenWithLoss", "StreamFacts", "count_features"]
 
 
 class StreamFacts(Protocol):
@@ -116,6 +116,28 @@ class Observed:
         if config not in self._complexity:
             self._complexity[config] = count_features(config, self.sizes, self.raw_features)
         return self._complexity[config]
+
+
+class Seen(Protocol):
+    """What the stream has shown so far, as far as the algorithm needs to know."""
+
+    @property
+    def groups(self) -> Sequence[str]:
+        """The names of the groups, sorted."""
+
+    @property
+    def raw_features(self) -> int:
+        """Distinct raw features over all groups."""
+
+    @property
+    def loss_range(self) -> float:
+        """The range of the loss that serves as evidence."""
+
+    def complexity(self, config: Config) -> float:
+        """d_c: the number of features that `config` induces."""
+
+    def proxy(self, raw: float, y: float) -> float:
+        """The bounded loss of a prediction."""
 
 
 class Round(NamedTuple):

@@ -15,12 +15,13 @@ from chacha.errors import ConfigError
 from chacha.evidence import Evidence, SampleComplexity
 from chacha.headstart import FromScratch, HeadStart
 from chacha.losses import Loss
-from chacha.moves import Given, Moves, NextMove
+from chacha.moves import Moves
 from chacha.oracle import ConfigOracle, DefaultOracle
 from chacha.paired import PairedBetting
 from chacha.pool import LivePool
-from chacha.screen import Screening
+from chacha.screening import Screening
 from chacha.space import RATES, Domain, Interactions, Space
+from chacha.turns import Given, NextMove
 
 __all__ = ["Rulebook", "Settings", "check_parts", "whole"]
 
@@ -83,8 +84,8 @@ class Settings(TypedDict, total=False):
     algorithm: type[ChampionChallengers] | None
     lease_factor: int
     starting: FromScratch | HeadStart | None
-    blending: Blending | None
     screening: Screening | None
+    blending: Blending | None
     first_lease: int
     seed: int
     baseline: bool

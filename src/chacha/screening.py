@@ -1,0 +1,142 @@
+"""Screening: how much it may cost, what it finds, and how wide products are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Protocol
+
+from chacha.config import Config, Product
+from chacha.errors import ConfigError
+
+__all__ = [
+    "Gains",
+    "Screening",
+    "cells_for",
+    "combinations",
+    "config_width",
+    "mean_features",
+    "product_width",
+]
+
+MOST_CELLS = 4096
+
+
+@dataclass(frozen=True)
+class Screening:
+    """How much screening may cost.
+
+    Parameters
+    ----------
+    share
+        Of the features that the live models work on at least (the raw ones, once for each
+        model), this share is worked on for screening. No step costs more than all of them.
+        0: the order is the oracle's.
+    most
+        Candidates that are screened at once; if there are more, they take turns.
+    looks
+        A candidate counts as known after so many looks.
+    rate
+        The learning rate of the tiny learners.
+
+    Examples
+    --------
+    >>> Screening().share
+    0.25
+    """
+
+    share: float = 0.25
+    most: int = 256
+    looks: int = 20
+    rate: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.share <= 1 and self.most >= 2 and self.looks >= 1 and self.rate > 0):
+            raise ConfigError(
+                "share must lie in [0, 1], most be at least 2, looks at least 1, rate above 0; "
+                f"got {self}"
+            )
+
+
+class Gains(Protocol):
+    """What a screen has found, wherever it is kept."""
+
+    @property
+    def products(self) -> Sequence[Product]:
+        """The candidates at hand."""
+
+    @property
+    def known(self) -> bool:
+        """Whether every candidate had its looks."""
+
+    def gains(self) -> Mapping[Product, float]:
+        """What each candidate saved, per look; only of those that were looked at."""
+
+    def width(self, config: Config) -> float:
+        """Features that the configuration gives an example, about."""
+
+    def width_of(self, product: Product) -> float:
+        """Features that the product gives an example, about."""
+
+    def set(self, products: Sequence[Product], sizes: Mapping[str, int]) -> None:
+        """Begin anew with these candidates; `sizes` has the distinct features of the groups."""
+
+
+def cells_for(product: Product, sizes: Mapping[str, int]) -> int:
+    """Room for a product's features: a power of two, twice as many, 4096 at most.
+
+    >>> cells_for(("a", "b"), {"a": 1, "b": 1}), cells_for(("a", "b"), {"a": 3, "b": 3})
+    (4, 32)
+    """
+    size = combinations(product, [float(sizes.get(name, 0)) for name in product])
+    cells = 4
+    while cells < 2 * size and cells < MOST_CELLS:
+        cells *= 2
+    return cells
+
+
+def combinations(names: Product, counts: Sequence[float]) -> float:
+    """How many features a product has; a group that stands twice gives combinations.
+
+    >>> combinations(("a", "a", "b"), [3.0, 3.0, 2.0])
+    12.0
+    """
+    width = 1.0
+    at = 0
+    for _, same in groupby(names):
+        for times, _ in enumerate(same):
+            width = width * (counts[at] + times if counts[at] > 0 else 0.0) / (times + 1.0)
+            at += 1
+    return width
+
+
+def mean_features(
+    active: Mapping[str, int], examples: int, sizes: Mapping[str, int]
+) -> Mapping[str, float]:
+    """Features of the groups in an example; before the first, all there are.
+
+    >>> mean_features({"a": 3}, 2, {}), mean_features({}, 0, {"a": 3})
+    ({'a': 1.5}, {'a': 3.0})
+    """
+    found = active if examples else sizes
+    return {group: total / max(examples, 1) for group, total in found.items()}
+
+
+def product_width(product: Product, means: Mapping[str, float]) -> float:
+    """Features that a product gives an example, about.
+
+    >>> product_width(("a", "b"), {"a": 2.0, "b": 3.0})
+    6.0
+    """
+    return combinations(product, [means.get(name, 0.0) for name in product])
+
+
+def config_width(config: Config, means: Mapping[str, float]) -> float:
+    """The constant, the single features, and those of the products.
+
+    >>> config_width(Config(["ab"]), {"a": 2.0, "b": 3.0})
+    12.0
+    """
+    products = [product_width(p, means) for p in config.interactions]
+    return 1.0 + sum(means.values()) + sum(products)

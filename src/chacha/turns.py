@@ -1,0 +1,132 @@
+"""Turns: which move is next, when several kinds of them share the slots."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple, Protocol, runtime_checkable
+
+from chacha.config import Config, Product
+from chacha.oracle import ConfigOracle, proposals_of
+from chacha.screening import Gains
+
+__all__ = ["Given", "Move", "NextMove", "Offer", "Turns", "same"]
+
+ELIMINATED = 3  # a challenger that was worse waits as if it had used up three leases
+
+Offer = tuple[Hashable, Callable[[], Config | None]]  # a name, and what makes a configuration
+
+
+class Move(NamedTuple):
+    """A challenger to be: what kind of move led to it, and how often that was tried."""
+
+    kind: str
+    name: Hashable
+    config: Config
+    tried: int = 0
+
+
+@runtime_checkable
+class NextMove(Protocol):
+    """Proposes the next challenger, and learns what became of it."""
+
+    def next(
+        self, champion: Config, groups: Sequence[str], gains: Gains, live: Mapping[Move, int]
+    ) -> Move | None:
+        """A move that is not live; `live` has those that are, and their examples."""
+
+    def crowned(self, move: Move | None, dethroned: Config) -> None:
+        """The champion changed: by that move, or back to the one before (None)."""
+
+    def ended(self, move: Move, n: int, eliminated: bool) -> None:
+        """The challenger left after n examples."""
+
+    def candidates(self, champion: Config, groups: Sequence[str]) -> Iterable[Product]:
+        """The products that are worth screening, most likely ones first."""
+
+
+class Turns:
+    """Kinds of moves take turns; within one, whoever was tried least, in the order given."""
+
+    def __init__(self) -> None:
+        self.tried: dict[tuple[str, Hashable], int] = {}
+        self.spent: dict[str, int] = {}
+
+    def ended(self, move: Move, n: int, eliminated: bool) -> None:
+        """It left after n examples: the next time it gets a longer lease, later."""
+        key = move.kind, move.name
+        self.tried[key] = self.tried.get(key, 0) + (ELIMINATED if eliminated else 1)
+        self.spent[move.kind] = self.spent.get(move.kind, 0) + n
+
+    def crowned(self, move: Move | None, dethroned: Config) -> None:
+        """Everything is new next to another champion."""
+        self.tried.clear()
+
+    def pick(
+        self,
+        kinds: Mapping[str, Iterable[Offer]],
+        champion: Config,
+        live: Mapping[Move, int],
+    ) -> Move | None:
+        """The kind with the fewest live, then the least examples; of it the least tried."""
+        taken = {champion, *(move.config for move in live)}
+
+        def rank(kind: str) -> tuple[int, int]:
+            running = [n for move, n in live.items() if move.kind == kind]
+            return len(running), self.spent.get(kind, 0) + sum(running)
+
+        for kind in sorted(kinds, key=rank):
+            if (found := self._least_tried(kind, kinds[kind], taken)) is not None:
+                return found
+        return None
+
+    def _least_tried(self, kind: str, offers: Iterable[Offer], taken: set[Config]) -> Move | None:
+        least: Move | None = None
+        for name, make in offers:
+            tried = self.tried.get((kind, name), 0)
+            if least is not None and tried >= least.tried:
+                continue
+            if (config := make()) is not None and config not in taken:
+                least = Move(kind, name, config, tried)
+                if tried == 0:
+                    break
+        return least
+
+
+def same(config: Config) -> Config:
+    """What makes a configuration that is there already."""
+    return config
+
+
+class Given(Turns):
+    """The challengers of a ConfigOracle of one's own, in its order; it is asked once a reign.
+
+    >>> from chacha import Screening
+    >>> from chacha.screen import Screen
+    >>> given = Given(lambda champion, groups: [champion.with_product(groups)])
+    >>> given.next(Config(), "ab", Screen(Screening()), {}).config.since(Config())
+    '+ab'
+    """
+
+    def __init__(self, oracle: ConfigOracle) -> None:
+        super().__init__()
+        self.oracle = oracle
+        self.proposed: list[Config] | None = None
+
+    def next(
+        self, champion: Config, groups: Sequence[str], gains: Gains, live: Mapping[Move, int]
+    ) -> Move | None:
+        """Of what the oracle proposed, whoever was tried least."""
+        if self.proposed is None:
+            self.proposed = proposals_of(self.oracle, champion, groups)
+        offers = ((str(config), partial(same, config)) for config in self.proposed)
+        return self.pick({"given": offers}, champion, live)
+
+    def crowned(self, move: Move | None, dethroned: Config) -> None:
+        """The next question goes to the oracle."""
+        super().crowned(move, dethroned)
+        self.proposed = None
+
+    def candidates(self, champion: Config, groups: Sequence[str]) -> Iterable[Product]:
+        """Nothing is screened."""
+        return ()
