@@ -12,7 +12,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import chacha
-from chacha import BadExample, ChaCha, Example, OnBad, SampleComplexity
+from chacha import BadExample, ChaCha, ChampionChallengers, Example, OnBad, SampleComplexity
+from chacha.contest import Contest
 from chacha.sources.bytestream import ByteReader, Raw
 from chacha.sources.vw import VWFile, vw_row
 
@@ -62,7 +63,23 @@ def state(model: ChaCha) -> dict[str, Any]:
         "groups": list(model.observed.groups),
         "range": (model.observed.low, model.observed.high),
         "features": model.observed.raw_features,
-        "lease": dict(model.core.scheduler.lease),
+        **_rules(model.core),
+    }
+
+
+def _rules(core: ChampionChallengers | Contest) -> dict[str, Any]:
+    """What the rulebook keeps of its own."""
+    if not isinstance(core, Contest):
+        return {"lease": dict(core.scheduler.lease)}
+    serving = core.serving
+    return {
+        "lease": dict(core.lease),
+        "pairings": dict(core.pairings),
+        "level": (core.level, core.charged, core.challenged),
+        "serving": (serving.share, serving.other, serving.most),
+        "lost": (serving.lost, serving.champion_lost),
+        "helping": dict(serving.helping),
+        "screen": (core.screen.products, core.screen.known, dict(core.screen.gains())),
     }
 
 

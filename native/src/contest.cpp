@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace chacha {
 namespace {
@@ -13,12 +14,15 @@ constexpr double kShares[] = {0.25, 0.5, 0.75, 1.0};
 
 double kept(double odds) { return odds > kNothing ? odds : 0.0; }
 
+// A loss that is not a number counts as infinite.
+double worst(double loss) { return std::isnan(loss) ? std::numeric_limits<double>::infinity() : loss; }
+
 double clipped(double value) { return std::min(std::max(value, -1.0), 1.0); }
 
 }  // namespace
 
 double PairedRules::sign(std::uint64_t k, std::int64_t n) const {
-  std::uint64_t x = seed * 0x9e3779b97f4a7c15ULL + k * 0xbf58476d1ce4e5b9ULL + static_cast<std::uint64_t>(n / block);
+  std::uint64_t x = seed * 0x9e3779b97f4a7c15ULL + k * 0xbf58476d1ce4e5b9ULL + static_cast<std::uint64_t>(n / coin_block);
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
   return ((x ^ (x >> 31)) & 1U) != 0 ? 1.0 : -1.0;
@@ -38,28 +42,41 @@ double PairedRules::payoff(double bet, double g, double mean) const {
 }
 
 void Pairing::add(double champion, double own, double weight, double level, const PairedRules& rules) noexcept {
-  const std::int64_t index = n++;
+  ++n;
   champion_loss += weight * champion;
   loss += weight * own;
   if (scale == 0.0) scale = rules.clip * level;
-  if (!(scale > 0.0)) return;
   double ahead = champion - own;
-  if (rules.coin) ahead *= rules.sign(static_cast<std::uint64_t>(number), index);
-  double gain = weight * (ahead - rules.margin * champion) / scale;
-  double harm = weight * -ahead / scale;
-  if (std::isnan(gain) || std::isnan(harm)) return;
+  if (std::isnan(ahead) || !(scale > 0.0 || std::isinf(ahead))) return;
+  if (rules.coin) ahead *= rules.sign(static_cast<std::uint64_t>(number), blocks * rules.block + parts);
+  double gain = ahead;
+  double harm = -ahead;
+  if (!std::isinf(ahead)) {
+    gain = weight * (ahead - rules.margin * champion) / scale;
+    harm = weight * -ahead / scale;
+  }
   clips += std::fabs(gain) > 1.0 ? 1 : 0;
-  gain = clipped(gain);
-  harm = clipped(harm);
+  part += clipped(gain);
+  part_harm += clipped(harm);
+  if (++parts == rules.block) bet(rules);
+}
+
+void Pairing::bet(const PairedRules& rules) noexcept {
+  const double wider = rules.clip / (rules.block_clip * static_cast<double>(rules.block));
+  const double gain = clipped(part * wider);
+  const double harm = clipped(part_harm * wider);
+  ++blocks;
+  parts = 0;
+  part = part_harm = 0.0;
   if (seen >= rules.warm_up) {
     const auto count = static_cast<double>(seen);
     const double mean = total / count;
     const double variance = squares / count - mean * mean + kLeastVariance;
-    const double bet = rules.bet(mean, variance);
+    const double share = rules.bet(mean, variance);
     if (mean > 0.0) {
-      wealth = kept(wealth * rules.payoff(bet, gain, mean));
+      wealth = kept(wealth * rules.payoff(share, gain, mean));
     } else if (mean < 0.0) {
-      against = kept(against * rules.payoff(bet, harm, -mean));
+      against = kept(against * rules.payoff(share, harm, -mean));
     }
   }
   ++seen;
@@ -144,7 +161,7 @@ void Contest::charge(const ServedLoss& loss, double served, double y, double wei
     const double theirs = loss.loss(raw_[i], y);
     const double half = weight * loss.loss(champion_raw_ + 0.5 * apart, y);
     challenger.helping.add(none, half, weight * theirs, apart, decay);
-    challenger.pairing.add(own, theirs, weight, level_, rules_);
+    challenger.pairing.add(worst(own), worst(theirs), weight, level_, rules_);
   }
   if (std::isfinite(none)) {
     ++charged_;

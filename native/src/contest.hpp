@@ -11,15 +11,17 @@ namespace chacha {
 
 struct PairedRules {
   double margin = 0.005;
+  std::int64_t block = 10;
   double clip = 3.0;
+  double block_clip = 0.5;
   double most = 0.9;
   double eliminates = 20.0;
-  std::int64_t patience = 250;
-  std::int64_t warm_up = 10;
+  std::int64_t patience = 500;
+  std::int64_t warm_up = 2;
   bool bernstein = false;
   bool coin = false;  // turns the differences
   std::uint64_t seed = 0;
-  std::int64_t block = 1;
+  std::int64_t coin_block = 1;
 
   double sign(std::uint64_t k, std::int64_t n) const;
   double bet(double mean, double variance) const;
@@ -33,12 +35,15 @@ struct Pairing {
   std::int64_t n = 0;
   double reserve = 1.0, wealth = 0.0, against = 0.0;
   double scale = 0.0;
+  std::int64_t blocks = 0, parts = 0;
+  double part = 0.0, part_harm = 0.0;
   std::int64_t seen = 0;
   double total = 0.0, squares = 0.0;
   std::int64_t clips = 0;
   double champion_loss = 0.0, loss = 0.0;
 
   void add(double champion, double own, double weight, double level, const PairedRules& rules) noexcept;
+  void bet(const PairedRules& rules) noexcept;  // a block is full
 };
 
 struct BlendRules {
@@ -116,7 +121,7 @@ class Contest {
   double level_ = 0.0;
   std::int64_t charged_ = 0;
   bool restless_ = false;
-  bool whole_ = true;
+  bool whole_ = false;  // until somebody has lined up
   double champion_raw_ = 0.0;
   bool champion_known_ = false;
   std::vector<double> raw_;

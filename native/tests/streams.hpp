@@ -96,6 +96,39 @@ inline std::string picture(const Standing& s) {
   return print("%lld %a %a\n", static_cast<long long>(s.n), s.total, s.weight);
 }
 
+inline std::string picture(const Contest& contest) {
+  const Serving& s = contest.serving();
+  std::string all = print("%u of %zu, %u %a %a %a %a\n", contest.champion(), contest.live(), s.other, s.share, s.most,
+                          s.lost, s.champion_lost);
+  all += print("%a %lld\n", contest.level(), static_cast<long long>(contest.charged()));
+  for (const Challenger& c : contest.challengers()) {
+    const Pairing& p = c.pairing;
+    const Helping& h = c.helping;
+    all += print("%u %lld %lld %lld %a %a %a %a %a %a %lld\n", c.model, static_cast<long long>(c.lease),
+                 static_cast<long long>(p.n), static_cast<long long>(p.seen), p.reserve, p.wealth, p.against, p.scale,
+                 p.total, p.squares, static_cast<long long>(p.clips));
+    all += print("%lld %lld %a %a\n", static_cast<long long>(p.blocks), static_cast<long long>(p.parts), p.part,
+                 p.part_harm);
+    all += print("%a %a %lld %a %a %a %a %a\n", p.champion_loss, p.loss, static_cast<long long>(h.n), h.none, h.half,
+                 h.whole, h.noise, h.apart);
+  }
+  return all;
+}
+
+inline std::string picture(const Screen& screen, const Groups& groups) {
+  std::string all =
+      print("%lld %lld\n", static_cast<long long>(screen.rounds()), static_cast<long long>(screen.examples()));
+  for (const Screen::Found& found : screen.found()) {
+    all += print("%lld %a\n", static_cast<long long>(found.looks), found.gain);
+  }
+  std::map<std::string, std::int64_t> active;
+  for (std::uint32_t group = 0; group < groups.size(); ++group) {
+    if (screen.active(group) > 0) active[groups[group].name] = screen.active(group);
+  }
+  for (const auto& [name, count] : active) all += name + print(" %lld\n", static_cast<long long>(count));
+  return all;
+}
+
 // All that a stream has left in an engine, for these models.
 inline std::string picture(Engine& engine, const std::vector<std::uint32_t>& models) {
   std::string all;
@@ -114,9 +147,11 @@ inline std::string picture(Engine& engine, const std::vector<std::uint32_t>& mod
     if (observed.has(group)) sizes[engine.groups()[group].name] = observed.exact_size(group);
   }
   for (const auto& [name, size] : sizes) all += name + print(" %lld\n", static_cast<long long>(size));
+  all += picture(engine.contest()) + picture(engine.screen(), engine.groups());
   const Record& record = engine.record();
   for (std::size_t i = 0; i < record.predictions.size(); ++i) {
-    all += print("%a %a %u\n", record.predictions[i], record.labels[i], record.served_by[i]);
+    all += print("%a %a %u %u %a\n", record.predictions[i], record.labels[i], record.served_by[i], record.others[i],
+                 record.shares[i]);
   }
   for (const std::string& tag : record.tags) all += tag + '\n';
   return all;

@@ -10,9 +10,7 @@ __version__: str
 
 Standing = tuple[int, float, float]
 State = tuple[float, float, float, float, float, float]
-Pairing = tuple[
-    int, float, int, float, float, float, float, int, float, float, int, float, float
-]
+Pairing = tuple[Any, ...]  # the fields of chacha.paired.Pairing that the engine keeps
 Helping = tuple[int, float, float, float, float, float]
 Challenger = tuple[int, int, Pairing, Helping]
 Serving = tuple[int, float, float, float, float]
@@ -125,7 +123,9 @@ class Engine:
         tau: float,
         floor: float,
         margin: float,
+        block: int,
         clip: float,
+        block_clip: float,
         most: float,
         eliminates: float,
         patience: int,

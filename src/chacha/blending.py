@@ -109,7 +109,7 @@ class Blending:
 
     def __post_init__(self) -> None:
         if not (self.burn_in >= 1 and self.memory > 1 and self.wild > 0):
-            raise ConfigError(f"burn_in and memory must be at least 1, wild above 0: {self}")
+            raise ConfigError(f"burn_in must be at least 1, memory above 1, wild above 0: {self}")
         if not (self.noise >= 0 and self.harm >= 0):
             raise ConfigError(f"noise and harm must not be negative: {self}")
 

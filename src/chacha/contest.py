@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import islice
+from functools import partial
 from typing import Any, Protocol
 
 from chacha.blending import Blend, Blending, Serving
@@ -21,7 +21,8 @@ from chacha.paired import PairedBetting, Pairing
 from chacha.screen import Screen
 from chacha.screening import Gains, Screening
 from chacha.summary import describe
-from chacha.turns import Move, NextMove
+from chacha.turns import ELIMINATED, Move, NextMove
+from chacha.window import Window
 
 __all__ = ["Contest"]
 
@@ -68,7 +69,7 @@ class Contest:
     ...     made = Round(parse_line("0 |a x |b y"), raw, 1.0, 0.0, 1.0, Squared())
     ...     decisions = contest.see(made, seen)
     >>> contest.t, [d.kind for d in decisions]
-    (30, ['Promoted'])
+    (91, ['Promoted'])
     """
 
     def __init__(
@@ -98,8 +99,7 @@ class Contest:
         self.lease: dict[Config, int] = {}
         self.came_by: dict[Config, Move] = {}
         self.restless = False  # a slot is free though nothing has happened
-        self._screened: tuple[Config, tuple[str, ...]] | None = None
-        self._offset = 0  # of the candidates that have had their turn
+        self.window = Window(self.screening)
 
     @property
     def B(self) -> list[Config]:
@@ -149,7 +149,7 @@ class Contest:
         return self.decide(seen)
 
     def _charge(self, made: Round) -> None:
-        losses = {c: made.loss.loss(raw, made.y) for c, raw in made.raw.items()}
+        losses = {c: _worst(made.loss.loss(raw, made.y)) for c, raw in made.raw.items()}
         lost = losses[self.champion]
         for c, pairing in self.pairings.items():
             if c in losses:
@@ -196,10 +196,13 @@ class Contest:
         return [told]
 
     def _retire(self, c: Config, eliminated: bool) -> Decision:
-        pairing = self.pairings[c]
-        move = self.came_by[c]
+        n, move = self.pairings[c].n, self.came_by[c]
         if move.kind != DETHRONED:
-            self.moves.ended(move, pairing.n, eliminated)
+            self.moves.ended(move, n, eliminated, self._rests(move, eliminated))
+        return self._leave(c, eliminated)
+
+    def _leave(self, c: Config, eliminated: bool) -> Decision:
+        pairing = self.pairings[c]
         self.forget(c)
         odds, needed = pairing.odds, pairing.needed
         return Retired(self.t, c, pairing.n, eliminated, odds=odds, needed=needed)
@@ -208,10 +211,13 @@ class Contest:
         """The challenger is gone."""
         for kept in (self.pairings, self.lease, self.came_by):
             kept.pop(c)
+        self.serving.helping.pop(c, None)
 
     def withdraw(self, c: Config) -> None:
         """Forget a challenger that the learner refused to start; the slot is free again."""
-        self.moves.ended(self.came_by[c], 0, eliminated=True)
+        move = self.came_by[c]
+        until = self._rests(move, eliminated=True)
+        self.moves.ended(move, self.first_lease, eliminated=True, until=until)
         self.forget(c)
         self.restless = True
 
@@ -232,7 +238,7 @@ class Contest:
                 needed=pairing.needed,
             )
         ]
-        told += [self._retire(other, eliminated=False) for other in self.B if other != c]
+        told += [self._leave(other, eliminated=False) for other in self.B if other != c]
         self.forget(c)
         self.champion = c
         self.moves.crowned(None if move.kind == DETHRONED else move, old)
@@ -246,33 +252,32 @@ class Contest:
         pairing = Pairing(self.challenged, self.evidence.needed(self.challenged))
         pairing.restart()
         self.pairings[c], self.came_by[c] = pairing, move
-        self.lease[c] = self.first_lease << min(move.tried, DOUBLINGS)
+        self.lease[c] = self._lease(move.tried)
+
+    def _rests(self, move: Move, eliminated: bool) -> int:
+        """A move that has ended rests for as many examples as its next lease has."""
+        return self.t + self._lease(move.tried + (ELIMINATED if eliminated else 1))
+
+    def _lease(self, tried: int) -> int:
+        return self.first_lease << min(tried, DOUBLINGS)
 
     def _fill(self, seen: Groups) -> list[Decision]:
         """Challengers for the free slots."""
-        self._set_screen(seen)
+        if self.budget < 2:
+            return []
+        candidates = partial(self.moves.candidates, self.champion, seen.groups)
+        self.window.set(self.screen, self.champion, seen.groups, seen.sizes, candidates)
         told: list[Decision] = []
         while len(self.pairings) < self.budget - 1:
             live = {self.came_by[c]: pairing.n for c, pairing in self.pairings.items()}
-            move = self.moves.next(self.champion, seen.groups, self.screen, live)
+            move = self.moves.next(self.champion, seen.groups, self.screen, live, self.t)
             if move is None:
                 break
             self._pair(move)
             told.append(WentLive(self.t, move.config, self.lease[move.config]))
         return told
 
-    def _set_screen(self, seen: Groups) -> None:
-        """Candidates for another champion or other groups; or the next ones, if there are more."""
-        now = self.champion, tuple(seen.groups)
-        again = now != self._screened
-        if again:
-            self._screened, self._offset = now, 0
-        elif not (self.screen.known and len(self.screen.products) == self.screening.most):
-            return
-        gains = self.screen.gains() if not again else {}
-        kept = sorted(gains, key=lambda p: -gains[p])[: self.screening.most // 4]
-        room = self.screening.most - len(kept)
-        every = self.moves.candidates(self.champion, seen.groups)
-        fresh = list(islice((p for p in every if p not in kept), self._offset, self._offset + room))
-        self._offset = self._offset + room if len(fresh) == room else 0
-        self.screen.set([*kept, *fresh], seen.sizes)
+
+def _worst(loss: float) -> float:
+    """A loss that is not a number counts as infinite."""
+    return loss if loss == loss else math.inf

@@ -50,11 +50,16 @@ class Careful:
         self.candidates = moves.candidates
 
     def next(
-        self, champion: Config, groups: Sequence[str], gains: Gains, live: Mapping[Move, int]
+        self,
+        champion: Config,
+        groups: Sequence[str],
+        gains: Gains,
+        live: Mapping[Move, int],
+        t: int,
     ) -> Move | None:
         """What they propose."""
         try:
-            return self._moves.next(champion, groups, gains, live)
+            return self._moves.next(champion, groups, gains, live, t)
         except Exception as error:
             self._failures.append(error)
             return None
@@ -175,7 +180,8 @@ class Driver(ABC):
         failures = len(self._failures)
         self._early += self._do(self._core.begin(self.seen))
         self._groups = groups if len(self._failures) == failures else None
-        self._begun = bool(self._core.S)
+        alone = isinstance(self._core, Contest) and self._core.budget < 2
+        self._begun = bool(self._core.S) or alone
 
     def _take_early(self) -> list[Decision]:
         decisions, self._early = self._early, []

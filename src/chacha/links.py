@@ -113,7 +113,9 @@ class ContestLink:
         engine.set_contest_rules(
             **_loss_rules(loss),
             margin=evidence.margin,
+            block=evidence.block,
             clip=evidence.clip,
+            block_clip=evidence.block_clip,
             most=evidence.most,
             eliminates=evidence.eliminates,
             patience=evidence.patience,
@@ -166,8 +168,8 @@ class ContestLink:
 
 
 PAIRING = (
-    *("number", "needed", "n", "reserve", "wealth", "against", "scale", "seen", "total"),
-    *("squares", "clips", "champion_loss", "loss"),
+    *("number", "needed", "n", "reserve", "wealth", "against", "scale", "blocks", "parts"),
+    *("part", "part_harm", "seen", "total", "squares", "clips", "champion_loss", "loss"),
 )
 HELPING = ("n", "none", "half", "whole", "noise", "apart")
 

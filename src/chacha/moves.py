@@ -6,7 +6,7 @@ whenever a slot is free, and told what became of its challengers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, combinations, combinations_with_replacement, islice
 from typing import Any
@@ -41,7 +41,7 @@ class Moves(Turns):
     >>> moves = Moves(Space.of({"interactions": Interactions()}))
     >>> screen, live = Screen(Screening()), {}
     >>> for _ in range(4):
-    ...     live[moves.next(Config(), ["a", "b"], screen, live)] = 0
+    ...     live[moves.next(Config(), ["a", "b"], screen, live, t=0)] = 0
     >>> [(move.kind, move.config.since(Config())) for move in live]
     [('several', '+ab'), ('one', '+aa'), ('several', '+aa +ab +bb'), ('one', '+bb')]
     """
@@ -66,6 +66,7 @@ class Moves(Turns):
         self.order = order if limit is None else limit
         self.squares = squares
         self.steps = Steps(space.domains, seed)
+        self._points = 0  # in this round
         self._known_pairs: tuple[tuple[str, ...], list[Product], list[Product]] | None = None
         self.earlier: dict[str, Config] = {}  # champions, the last one first
 
@@ -75,18 +76,23 @@ class Moves(Turns):
         return {"is": "Moves", **{name: getattr(self, name) for name in names}}
 
     def next(
-        self, champion: Config, groups: Sequence[str], gains: Gains, live: Mapping[Move, int]
+        self,
+        champion: Config,
+        groups: Sequence[str],
+        gains: Gains,
+        live: Mapping[Move, int],
+        t: int,
     ) -> Move | None:
         """The next challenger, or None if there is nothing that is not live."""
-        kinds: dict[str, Iterable[Offer]] = {}
+        kinds: dict[str, Callable[[], Iterable[Offer]]] = {}
         if self.space.domains:
-            kinds["values"] = self._values(champion)
+            kinds["values"] = partial(self._values, champion)
         if self.space.interactions is not None:
-            kinds["several"] = self._several(champion, groups, gains)
-            kinds["one"] = self._one(champion, groups, gains)
-            kinds["fewer"] = self._fewer(champion)
-        kinds["back"] = ((name, partial(same, c)) for name, c in self.earlier.items())
-        return self.pick(kinds, champion, live)
+            kinds["several"] = partial(self._several, champion, groups, gains)
+            kinds["one"] = partial(self._one, champion, groups, gains)
+            kinds["fewer"] = partial(self._fewer, champion)
+        kinds["back"] = self._back
+        return self.pick(kinds, champion, live, t)
 
     def crowned(self, move: Move | None, dethroned: Config) -> None:
         """The champion changed; a step that won is remembered, and so is who was dethroned."""
@@ -99,15 +105,15 @@ class Moves(Turns):
         else:
             self.steps.elsewhere()
 
-    def ended(self, move: Move, n: int, eliminated: bool) -> None:
+    def ended(self, move: Move, n: int, eliminated: bool, until: int) -> None:
         """It left; when every point around was tried enough, the step changes."""
-        super().ended(move, n, eliminated)
+        super().ended(move, n, eliminated, until)
         if move.kind == "values":
             tried = [times for (kind, _), times in self.tried.items() if kind == "values"]
-            points = len(self.steps.around({**move.config.values}))
-            if len(tried) >= min(points, 4) and min(tried) >= IN_VAIN:
+            if len(tried) >= self._points and min(tried) >= IN_VAIN:
                 self.steps.in_vain()
                 self.tried = {key: n for key, n in self.tried.items() if key[0] != "values"}
+                self.rests = {key: n for key, n in self.rests.items() if key[0] != "values"}
 
     def candidates(self, champion: Config, groups: Sequence[str]) -> Iterator[Product]:
         """Products the champion does not have: of pairs, then of its products with a group."""
@@ -141,7 +147,9 @@ class Moves(Turns):
         return [p for _, p in sorted(found, key=lambda pair: -pair[0])]
 
     def _values(self, champion: Config) -> Iterator[Offer]:
-        for multiple, values in self.steps.around(champion.values):
+        points = self.steps.around(champion.values)
+        self._points = len(points)
+        for multiple, values in points:
             yield multiple, partial(champion.with_values, **values)
 
     def _several(self, champion: Config, groups: Sequence[str], gains: Gains) -> Iterator[Offer]:
@@ -198,6 +206,10 @@ class Moves(Turns):
         for p in chain(first, gains.products or self.candidates(champion, groups)):
             if p not in have:
                 yield p, partial(champion.with_products, (p,))
+
+    def _back(self) -> Iterator[Offer]:
+        for name, c in self.earlier.items():
+            yield name, partial(same, c)
 
     def _fewer(self, champion: Config) -> Iterator[Offer]:
         for p in champion.interactions:

@@ -32,6 +32,10 @@ class Coin:
     seed: int
     block: int = 10
 
+    def __post_init__(self) -> None:
+        if self.block < 1 or self.seed < 0:
+            raise ConfigError(f"a coin needs a block of at least 1 and a seed of 0 or more: {self}")
+
     def sign(self, k: int, n: int) -> float:
         """The side for the n-th example of the k-th challenger."""
         x = (self.seed * 0x9E3779B97F4A7C15 + k * 0xBF58476D1CE4E5B9 + n // self.block) & MASK
@@ -55,7 +59,7 @@ class Pairing:
     >>> for _ in range(60):
     ...     pairing.add(1.0, 0.7, 1.0, level=1.0, rules=rules)
     >>> pairing.n, round(pairing.odds), pairing.odds_against
-    (60, 35, 1.0)
+    (60, 3, 1.0)
     """
 
     number: int
@@ -65,7 +69,11 @@ class Pairing:
     wealth: float = 0.0  # at stake for "better"
     against: float = 0.0  # at stake for "worse"
     scale: float = 0.0  # of the differences; frozen until the next restart
-    seen: int = 0  # since the last restart, as are the sums
+    blocks: int = 0  # so far
+    parts: int = 0  # differences in the block at hand, and their sums
+    part: float = 0.0
+    part_harm: float = 0.0
+    seen: int = 0  # blocks since the last restart, as are the sums
     total: float = 0.0
     squares: float = 0.0
     clips: int = 0
@@ -89,28 +97,41 @@ class Pairing:
         self.wealth += self.reserve
         self.against += self.reserve
         self.scale = 0.0
+        self.blocks += self.parts > 0
+        self.parts, self.part, self.part_harm = 0, 0.0, 0.0
         self.seen, self.total, self.squares = 0, 0.0, 0.0
 
     def add(
         self, champion: float, own: float, weight: float, level: float, rules: PairedBetting
     ) -> None:
         """Two losses on one example; `level` is the champion's usual loss, from before it."""
-        index, self.n = self.n, self.n + 1
+        self.n += 1
         self.champion_loss += weight * champion
         self.loss += weight * own
         if self.scale == 0.0:
             self.scale = rules.clip * level
-        if not self.scale > 0.0:
-            return
         ahead = champion - own
+        if ahead != ahead or not (self.scale > 0.0 or math.isinf(ahead)):
+            return  # both losses are infinite, or the champion has lost nothing yet
         if rules.coin is not None:
-            ahead *= rules.coin.sign(self.number, index)
-        gain = weight * (ahead - rules.margin * champion) / self.scale
-        harm = weight * -ahead / self.scale
-        if gain != gain or harm != harm:  # both losses are infinite
-            return
+            ahead *= rules.coin.sign(self.number, self.blocks * rules.block + self.parts)
+        gain, harm = ahead, -ahead
+        if not math.isinf(ahead):
+            gain = weight * (ahead - rules.margin * champion) / self.scale
+            harm = weight * -ahead / self.scale
         self.clips += abs(gain) > 1.0
-        gain, harm = min(max(gain, -1.0), 1.0), min(max(harm, -1.0), 1.0)
+        self.part += _clipped(gain)
+        self.part_harm += _clipped(harm)
+        self.parts += 1
+        if self.parts == rules.block:
+            self._bet(rules)
+
+    def _bet(self, rules: PairedBetting) -> None:
+        """A block is full: bet on its mean."""
+        wider = rules.clip / (rules.block_clip * rules.block)
+        gain, harm = _clipped(self.part * wider), _clipped(self.part_harm * wider)
+        self.blocks += 1
+        self.parts, self.part, self.part_harm = 0, 0.0, 0.0
         if self.seen >= rules.warm_up:
             mean = self.total / self.seen
             variance = self.squares / self.seen - mean * mean + LEAST_VARIANCE
@@ -124,16 +145,21 @@ class Pairing:
         self.squares += gain * gain
 
 
+def _clipped(value: float) -> float:
+    return min(max(value, -1.0), 1.0)
+
+
 def _kept(odds: float) -> float:
     return odds if odds > NOTHING else 0.0
 
 
 @dataclass(frozen=True)
 class PairedBetting:
-    """A betting test: the odds grow by 1 + λ·g, where λ is the bet and g the scaled difference.
+    """A betting test: the odds grow by 1 + λ·g, where λ is the bet and g a scaled difference.
 
     The bet is what would have been best so far (Waudby-Smith and Ramdas 2021). It needs bounded
-    differences only, whatever their distribution.
+    differences only, whatever their distribution. One bet is made for a block of examples, on
+    the mean difference: neighbours in a stream are often alike, and count as one then.
 
     Parameters
     ----------
@@ -142,8 +168,11 @@ class PairedBetting:
         life: the k-th challenger gets α/(2.11·(k+1)·ln²(k+1)).
     margin
         A challenger must be better by this share of the champion's loss.
-    clip
-        Differences are clipped at this many times the champion's usual loss.
+    block
+        Examples for one bet.
+    clip, block_clip
+        A difference is clipped at `clip` times the champion's usual loss, the mean of a block at
+        `block_clip` times it.
     most
         The largest bet, a share of what is at stake.
     eliminates
@@ -153,7 +182,7 @@ class PairedBetting:
     renews
         What the odds must have been multiplied by for a lease to be doubled.
     warm_up
-        Examples that are looked at before the first bet.
+        Blocks that are looked at before the first bet.
     coin
         Turns the differences at random, to measure how often nothing is taken for something.
 
@@ -165,12 +194,14 @@ class PairedBetting:
 
     alpha: float = 0.05
     margin: float = 0.005
+    block: int = 10
     clip: float = 3.0
+    block_clip: float = 0.5
     most: float = 0.9
     eliminates: float = 20.0
     patience: int = 500
     renews: float = 2.0
-    warm_up: int = 10
+    warm_up: int = 2
     coin: Coin | None = None
 
     paired: ClassVar[bool] = True
@@ -182,13 +213,13 @@ class PairedBetting:
             raise ConfigError(f"margin must be at least 0 and below 1, got {self.margin}")
         if not 0 < self.most < 1:
             raise ConfigError(f"most must lie between 0 and 1, got {self.most}")
-        for name in ("clip", "eliminates", "renews"):
-            if not getattr(self, name) > (0 if name == "clip" else 1):
-                least = 0 if name == "clip" else 1
-                raise ConfigError(f"{name} must be above {least}, got {getattr(self, name)}")
-        if self.warm_up < 1 or self.patience < 1:
-            told = f"got {self.warm_up}, {self.patience}"
-            raise ConfigError(f"warm_up and patience must be at least 1, {told}")
+        least = {"clip": 0, "block_clip": 0, "eliminates": 1, "renews": 1}
+        for name, above in least.items():
+            if not getattr(self, name) > above:
+                raise ConfigError(f"{name} must be above {above}, got {getattr(self, name)}")
+        for name in ("block", "warm_up", "patience"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}")
 
     def needed(self, k: int) -> float:
         """The odds that promote the k-th challenger of a run, from 1."""
@@ -219,14 +250,14 @@ class PairedBernstein(PairedBetting):
 
     With ψ(λ) = -ln(1 - λ) - λ and the mean so far (Howard et al. 2021; Waudby-Smith and Ramdas
     2021). Its logarithm is a sum, so a confidence sequence for the mean difference is had by
-    solving for it. Slower than betting, which pays 1 + λ·g for what this bounds from below.
+    solving for it. Slower than betting.
 
     >>> rules, pairing = PairedBernstein(), Pairing(number=1, needed=100.0)
     >>> pairing.restart()
     >>> for _ in range(60):
     ...     pairing.add(1.0, 0.7, 1.0, level=1.0, rules=rules)
     >>> round(pairing.odds)
-    5
+    2
     """
 
     def bet(self, mean: float, variance: float) -> float:
@@ -234,7 +265,7 @@ class PairedBernstein(PairedBetting):
         return min(2.0 * abs(mean) / (variance + 2.0 * abs(mean)), self.most)
 
     def payoff(self, bet: float, g: float, mean: float) -> float:
-        """exp(λ·g/2 - ψ(λ)·((g - mean)/2)²) <= 1 + λ·g/2 in expectation."""
+        """exp(λ·g/2 - ψ(λ)·((g - mean)/2)²): at most 1 in expectation if E[g] <= 0."""
         psi = -math.log1p(-bet) - bet
         half = (g - mean) * 0.5
         return math.exp(bet * g * 0.5 - psi * half * half)

@@ -31,15 +31,20 @@ class NextMove(Protocol):
     """Proposes the next challenger, and learns what became of it."""
 
     def next(
-        self, champion: Config, groups: Sequence[str], gains: Gains, live: Mapping[Move, int]
+        self,
+        champion: Config,
+        groups: Sequence[str],
+        gains: Gains,
+        live: Mapping[Move, int],
+        t: int,
     ) -> Move | None:
         """A move that is not live; `live` has those that are, and their examples."""
 
     def crowned(self, move: Move | None, dethroned: Config) -> None:
         """The champion changed: by that move, or back to the one before (None)."""
 
-    def ended(self, move: Move, n: int, eliminated: bool) -> None:
-        """The challenger left after n examples."""
+    def ended(self, move: Move, n: int, eliminated: bool, until: int) -> None:
+        """The challenger left after n examples, and is to rest until example `until`."""
 
     def candidates(self, champion: Config, groups: Sequence[str]) -> Iterable[Product]:
         """The products that are worth screening, most likely ones first."""
@@ -51,33 +56,45 @@ class Turns:
     def __init__(self) -> None:
         self.tried: dict[tuple[str, Hashable], int] = {}
         self.spent: dict[str, int] = {}
+        self.rests: dict[tuple[str, Hashable], int] = {}
 
-    def ended(self, move: Move, n: int, eliminated: bool) -> None:
-        """It left after n examples: the next time it gets a longer lease, later."""
+    def ended(self, move: Move, n: int, eliminated: bool, until: int) -> None:
+        """It left after n examples: the next time it gets a longer lease, after a rest."""
         key = move.kind, move.name
-        self.tried[key] = self.tried.get(key, 0) + (ELIMINATED if eliminated else 1)
+        self.tried[key] = move.tried + (ELIMINATED if eliminated else 1)
+        self.rests[key] = until
         self.spent[move.kind] = self.spent.get(move.kind, 0) + n
 
     def crowned(self, move: Move | None, dethroned: Config) -> None:
         """Everything is new next to another champion."""
         self.tried.clear()
+        self.rests.clear()
 
     def pick(
         self,
-        kinds: Mapping[str, Iterable[Offer]],
+        kinds: Mapping[str, Callable[[], Iterable[Offer]]],
         champion: Config,
         live: Mapping[Move, int],
+        t: int,
     ) -> Move | None:
-        """The kind with the fewest live, then the least examples; of it the least tried."""
+        """The kind with the fewest live, then the least examples; of it the least tried.
+
+        Whoever rests is taken only if nobody else is left.
+        """
         taken = {champion, *(move.config for move in live)}
 
         def rank(kind: str) -> tuple[int, int]:
             running = [n for move, n in live.items() if move.kind == kind]
             return len(running), self.spent.get(kind, 0) + sum(running)
 
-        for kind in sorted(kinds, key=rank):
-            if (found := self._least_tried(kind, kinds[kind], taken)) is not None:
-                return found
+        order = sorted(kinds, key=rank)
+        for rested in (True, False):
+            for kind in order:
+                offers = kinds[kind]()
+                if rested:
+                    offers = (o for o in offers if self.rests.get((kind, o[0]), 0) <= t)
+                if (found := self._least_tried(kind, offers, taken)) is not None:
+                    return found
         return None
 
     def _least_tried(self, kind: str, offers: Iterable[Offer], taken: set[Config]) -> Move | None:
@@ -104,7 +121,7 @@ class Given(Turns):
     >>> from chacha import Screening
     >>> from chacha.screen import Screen
     >>> given = Given(lambda champion, groups: [champion.with_product(groups)])
-    >>> given.next(Config(), "ab", Screen(Screening()), {}).config.since(Config())
+    >>> given.next(Config(), "ab", Screen(Screening()), {}, t=0).config.since(Config())
     '+ab'
     """
 
@@ -114,13 +131,18 @@ class Given(Turns):
         self.proposed: list[Config] | None = None
 
     def next(
-        self, champion: Config, groups: Sequence[str], gains: Gains, live: Mapping[Move, int]
+        self,
+        champion: Config,
+        groups: Sequence[str],
+        gains: Gains,
+        live: Mapping[Move, int],
+        t: int,
     ) -> Move | None:
         """Of what the oracle proposed, whoever was tried least."""
         if self.proposed is None:
             self.proposed = proposals_of(self.oracle, champion, groups)
-        offers = ((str(config), partial(same, config)) for config in self.proposed)
-        return self.pick({"given": offers}, champion, live)
+        offers = [(str(config), partial(same, config)) for config in self.proposed]
+        return self.pick({"given": lambda: offers}, champion, live, t)
 
     def crowned(self, move: Move | None, dethroned: Config) -> None:
         """The next question goes to the oracle."""

@@ -5,7 +5,7 @@ namespace chacha {
 namespace {
 
 using PairingTuple = std::tuple<std::int64_t, double, std::int64_t, double, double, double, double, std::int64_t,
-                                double, double, std::int64_t, double, double>;
+                                std::int64_t, double, double, std::int64_t, double, double, std::int64_t, double, double>;
 using HelpingTuple = std::tuple<std::int64_t, double, double, double, double, double>;
 using ChallengerTuple = std::tuple<std::uint32_t, std::int64_t, PairingTuple, HelpingTuple>;
 using ServingTuple = std::tuple<std::int64_t, double, double, double, double>;  // -1: nobody is blended in
@@ -14,7 +14,7 @@ Challenger challenger_of(const ChallengerTuple& told) {
   const auto& [model, lease, p, h] = told;
   Pairing pairing;
   std::tie(pairing.number, pairing.needed, pairing.n, pairing.reserve, pairing.wealth, pairing.against, pairing.scale,
-           pairing.seen, pairing.total, pairing.squares, pairing.clips, pairing.champion_loss, pairing.loss) = p;
+           pairing.blocks, pairing.parts, pairing.part, pairing.part_harm, pairing.seen, pairing.total, pairing.squares, pairing.clips, pairing.champion_loss, pairing.loss) = p;
   Helping helping;
   std::tie(helping.n, helping.none, helping.half, helping.whole, helping.noise, helping.apart) = h;
   return {model, lease, pairing, helping};
@@ -25,7 +25,7 @@ ChallengerTuple told_of(const Challenger& c) {
   const Helping& h = c.helping;
   return {c.model,
           c.lease,
-          {p.number, p.needed, p.n, p.reserve, p.wealth, p.against, p.scale, p.seen, p.total, p.squares, p.clips,
+          {p.number, p.needed, p.n, p.reserve, p.wealth, p.against, p.scale, p.blocks, p.parts, p.part, p.part_harm, p.seen, p.total, p.squares, p.clips,
            p.champion_loss, p.loss},
           {h.n, h.none, h.half, h.whole, h.noise, h.apart}};
 }
@@ -38,17 +38,18 @@ ServingTuple told_of(const Serving& s) {
 void bind_contest(nb::class_<PyEngine>& engine) {
   engine
       .def("set_contest_rules",
-           [](PyEngine& self, const std::string& loss, double tau, double floor, double margin, double clip, double most,
+           [](PyEngine& self, const std::string& loss, double tau, double floor, double margin, std::int64_t block, double clip, double block_clip, double most,
               double eliminates, std::int64_t patience, std::int64_t warm_up, bool bernstein,
               std::optional<std::pair<std::uint64_t, std::int64_t>> coin, std::int64_t burn_in, double decay,
               double noise, double wild, double harm, bool champion_only, double share, double rate) {
-             PairedRules rules{margin, clip, most, eliminates, patience, warm_up, bernstein, coin.has_value(), 0, 1};
-             if (coin) std::tie(rules.seed, rules.block) = *coin;
+             PairedRules rules{margin,   block,   clip,      block_clip,       most, eliminates,
+                               patience, warm_up, bernstein, coin.has_value(), 0,    1};
+             if (coin) std::tie(rules.seed, rules.coin_block) = *coin;
              const auto held = self.lock();
              self.engine().set_contest_rules({loss_named(loss), tau, floor}, rules,
                                              {burn_in, decay, noise, wild, harm, champion_only}, share, rate);
            },
-           nb::kw_only(), "loss"_a, "tau"_a, "floor"_a, "margin"_a, "clip"_a, "most"_a, "eliminates"_a, "patience"_a, "warm_up"_a,
+           nb::kw_only(), "loss"_a, "tau"_a, "floor"_a, "margin"_a, "block"_a, "clip"_a, "block_clip"_a, "most"_a, "eliminates"_a, "patience"_a, "warm_up"_a,
            "bernstein"_a, "coin"_a.none(), "burn_in"_a, "decay"_a, "noise"_a, "wild"_a, "harm"_a, "champion_only"_a,
            "share"_a, "rate"_a)
       .def("set_contest",

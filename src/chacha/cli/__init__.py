@@ -11,6 +11,7 @@ import sys
 import typer
 
 import chacha
+from chacha.cli.calibrate import calibrate
 from chacha.cli.compare import compare
 from chacha.cli.convert import convert
 from chacha.cli.explain import explain
@@ -30,6 +31,7 @@ app.command()(run)
 app.command()(explain)
 app.command()(convert)
 app.command()(compare)
+app.command()(calibrate)
 
 
 @app.callback(invoke_without_command=True)

@@ -45,7 +45,8 @@ from chacha.summary import describe
 
 __all__ = ["compare"]
 
-DEFAULT = "naive,random,exhaustive,paper,flaml"
+DEFAULT = "naive,chacha,paper,all-pairs,best-fixed"
+TUNED = "interactions,learning_rate"
 REPORTS = (".html", ".svg", ".png", ".pdf")
 
 
@@ -60,7 +61,7 @@ def compare(
     seeds: Annotated[int, typer.Option(min=1, help="How many seeds.")] = 5,
     seed: Annotated[int, typer.Option(min=0, help="The first of them.")] = 0,
     budget: BudgetFlag = 5,
-    tune: TuneFlag = "interactions",
+    tune: TuneFlag = None,
     init: InitFlag = None,
     pool: PoolFlag = "native",
     loss: LossFlag = "squared",
@@ -94,7 +95,7 @@ def compare(
     write_report = _reporter(report)
     try:
         settings = Settings(
-            budget, Space.of(tuned(tune)), init_values(init or []), loss_named(loss), pool
+            budget, Space.of(tuned(tune or TUNED)), init_values(init or []), loss_named(loss), pool
         )
         study = Study(
             [Stream(name, table, form, log_target, on_bad, limit) for name in source],

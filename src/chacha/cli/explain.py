@@ -69,6 +69,8 @@ def sentence(decision: Decision, champion: Config, initial: Config) -> str:
     who = decision.config.since(champion)
     if decision.config == initial:
         who = "the initial configuration"
+    if getattr(decision, "odds", None) is not None:
+        return _paired_sentence(decision, who)
     match decision:
         case WentLive():
             return f"{who} went live for {decision.lease} examples"
@@ -94,6 +96,50 @@ def sentence(decision: Decision, champion: Config, initial: Config) -> str:
             return f"{who}: {decision.kind}"
 
 
+def _paired_sentence(decision: Any, who: str) -> str:
+    """A decision by paired evidence, with its odds.
+
+    >>> told = LeaseDoubled(1000, Config(["ab"]), 2000, 1000, odds=14.2, needed=200.0)
+    >>> _paired_sentence(told, "+ab")
+    '+ab may go on to 2000 examples: 14 : 1 for it, promotes at 200 : 1'
+    """
+    odds = f"{_odds(decision.odds)} for it, promotes at {_odds(decision.needed)}"
+    match decision:
+        case LeaseDoubled():
+            return f"{who} may go on to {decision.lease} examples: {odds}"
+        case Retired(eliminated=True):
+            return f"{who} left its slot after {decision.n} examples: it is out"
+        case Retired():
+            return f"{who} made room after {decision.n} examples: {odds}"
+        case Eliminated():
+            return (
+                f"{who} is out after {decision.n} examples: {_odds(decision.odds or 0)} that it is "
+                f"worse, its loss {decision.lower:.4g}, "
+                f"the champion's {decision.champion_upper:.4g}"
+            )
+        case _:
+            new = decision.config.since(decision.dethroned)
+            return (
+                f"{new} is the new champion after {decision.n} examples: {odds}; its loss "
+                f"{decision.upper:.4g}, the old champion's {decision.champion_lower:.4g}"
+            )
+
+
+def _odds(odds: float) -> str:
+    """Odds in words: `14 : 1`, or `1 : 3` if they are below even.
+
+    >>> _odds(14.2), _odds(1.25), _odds(0.3), _odds(4.1e6), _odds(1e99)
+    ('14 : 1', '1.2 : 1', '1 : 3.3', '4.1 million : 1', 'over a billion : 1')
+    """
+    if odds < 1:
+        return f"1 : {1 / odds:.2g}" if odds > 0 else "0 : 1"
+    if odds >= 1e9:
+        return "over a billion : 1"
+    if odds >= 1e6:
+        return f"{odds / 1e6:.2g} million : 1"
+    return f"{odds:.2g} : 1" if odds < 10 else f"{odds:.0f} : 1"
+
+
 def story(
     about: dict[str, Any],
     decisions: Iterable[Decision],
@@ -112,7 +158,8 @@ def story(
         if isinstance(decision, WentLive):
             tried.add(decision.config)
         leases += isinstance(decision, LeaseDoubled)
-        if everything or isinstance(decision, (Promoted, Eliminated)):
+        final = isinstance(decision, Eliminated) and decision.odds is None  # else it may come back
+        if everything or final or isinstance(decision, Promoted):
             yield f"{decision.t:>9}  {sentence(decision, champion, initial)}"
         if isinstance(decision, Promoted):
             champion = decision.config

@@ -70,7 +70,11 @@ BudgetFlag = Annotated[
     int, typer.Option("--budget", "-b", help="Live models, the champion included.")
 ]
 TuneFlag = Annotated[
-    str, typer.Option(help="Comma list: interactions, learning_rate, power_t, l1, l2; none.")
+    str | None,
+    typer.Option(
+        help="Comma list: interactions, learning_rate, power_t, l1, l2; none.",
+        show_default="interactions,learning_rate; interactions with the paper's rules",
+    ),
 ]
 InitFlag = Annotated[
     list[str] | None,

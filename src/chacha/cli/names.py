@@ -8,9 +8,9 @@ from typing import Any
 from chacha.config import Value
 from chacha.errors import ConfigError
 from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
-from chacha.space import AUTHORS_RATES, Domain, Interactions, LogUniform, Uniform
+from chacha.space import AUTHORS_RATES, Domain, Interactions, LogUniform, Space, Uniform
 
-__all__ = ["Rules", "init_values", "loss_named", "tuned"]
+__all__ = ["Rules", "init_values", "loss_named", "space_of", "tuned"]
 
 
 class Rules(Enum):
@@ -20,6 +20,7 @@ class Rules(Enum):
     <Rules.PAPER: 'paper'>
     """
 
+    CHACHA = "chacha"
     PAPER = "paper"
     FLAML = "flaml"
 
@@ -49,6 +50,18 @@ def tuned(words: str) -> dict[str, Interactions | Domain]:
     if not names:
         raise ConfigError(f"--tune needs a comma list of {', '.join(TUNABLE)}")
     return {name: TUNABLE[name] for name in names}
+
+
+def space_of(words: str | None, rules: Rules) -> Space:
+    """What is tuned: by default what the rules are made for, on ranges that fit them.
+
+    >>> space_of(None, Rules.PAPER).to_json(), sorted(space_of(None, Rules.CHACHA).to_json())
+    ({'interactions': 'Interactions(max_order=None)'}, ['interactions', 'learning_rate'])
+    """
+    recommended = rules is Rules.CHACHA
+    default = "interactions,learning_rate" if recommended else "interactions"
+    space = Space.of(tuned(default if words is None else words))
+    return space.reaching() if recommended else space
 
 
 def loss_named(name: str) -> Loss:

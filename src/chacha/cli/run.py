@@ -25,7 +25,7 @@ from chacha.cli.flags import (
     TuneFlag,
     takes_table,
 )
-from chacha.cli.names import Rules, init_values, loss_named, tuned
+from chacha.cli.names import Rules, init_values, loss_named, space_of
 from chacha.cli.outputs import Outputs, distinct
 from chacha.cli.show import Screen
 from chacha.errors import ConfigError, PoolError
@@ -49,7 +49,7 @@ from chacha.survey import with_log_target
 
 __all__ = ["run"]
 
-PRESETS = {Rules.PAPER: ChaCha.paper, Rules.FLAML: ChaCha.flaml}
+PRESETS = {Rules.CHACHA: ChaCha, Rules.PAPER: ChaCha.paper, Rules.FLAML: ChaCha.flaml}
 
 
 @takes_table
@@ -58,9 +58,9 @@ def run(
     table: TableSpec,
     log_target: LogTarget,
     budget: BudgetFlag = 5,
-    tune: TuneFlag = "interactions",
+    tune: TuneFlag = None,
     init: InitFlag = None,
-    rules: Annotated[Rules, typer.Option(help="The rulebook.")] = Rules.PAPER,
+    rules: Annotated[Rules, typer.Option(help="The rulebook.")] = Rules.CHACHA,
     pool: PoolFlag = "native",
     loss: LossFlag = "squared",
     seed: Annotated[int, typer.Option(help="Seeds the rules.")] = 0,
@@ -99,7 +99,7 @@ def run(
     try:
         model = PRESETS[rules](
             budget=budget,
-            space=tuned(tune),
+            space=space_of(tune, rules),
             init=init_values(init or []),
             loss=chosen,
             pool=open_pool(pool),

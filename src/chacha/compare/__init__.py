@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from chacha.compare.calibration import Calibrating, Calibration
 from chacha.compare.jobs import Settings, Stream
 from chacha.compare.methods import METHODS, Method
 from chacha.compare.results import Outcome, Point
@@ -10,6 +11,8 @@ from chacha.compare.study import Comparison, Failure, Progress, Study
 
 __all__ = [
     "METHODS",
+    "Calibrating",
+    "Calibration",
     "Comparison",
     "Failure",
     "Method",

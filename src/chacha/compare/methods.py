@@ -162,7 +162,7 @@ def method_named(name: str) -> Method:
     >>> method_named("clever")
     Traceback (most recent call last):
     chacha.errors.ConfigError: there is no method 'clever'; choose from naive, random, \
-exhaustive, paper, flaml, aggressive, no-champion, offline, all-pairs, best-fixed
+exhaustive, chacha, paper, flaml, aggressive, no-champion, offline, all-pairs, best-fixed
     """
     if name not in METHODS:
         raise ConfigError(f"there is no method {name!r}; choose from {', '.join(METHODS)}")

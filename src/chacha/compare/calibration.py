@@ -1,0 +1,205 @@
+"""Calibration: how often nothing is taken for something, on one's own stream.
+
+Challengers run as usual, but the sign of what they are ahead is drawn anew for every block of
+examples before it enters the test. Then nobody is better, whatever it learned, and the noise is
+the stream's own. A promotion is a mistake.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from chacha.compare.jobs import Settings, Stream
+from chacha.compare.workers import Tell, Workers
+from chacha.errors import DataError
+from chacha.model import ChaCha
+from chacha.paired import Coin, PairedBetting
+from chacha.pools import open_pool
+from chacha.settings import whole
+from chacha.sources import DictReader, LogTarget
+from chacha.survey import survey
+
+__all__ = ["Calibrating", "Calibration", "clopper_pearson"]
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How many of the runs promoted somebody, though nobody was better.
+
+    >>> print(Calibration(runs=400, false=8, alpha=0.05, block=10, examples=60000))
+    8 of 400 runs promoted a challenger that was no better: 2.0% (95% interval 0.9% to 3.9%)
+    alpha is 0.05: the rate is within it
+    """
+
+    runs: int
+    false: int
+    alpha: float
+    block: int
+    examples: int
+
+    @property
+    def rate(self) -> float:
+        """The share of runs with a false promotion."""
+        return self.false / self.runs
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Where the rate lies with 95% confidence (Clopper and Pearson)."""
+        return clopper_pearson(self.false, self.runs)
+
+    def to_json(self) -> dict[str, Any]:
+        """For --json.
+
+        >>> Calibration(10, 1, 0.05, 10, 99).to_json()["rate"]
+        0.1
+        """
+        low, high = self.interval
+        return {**asdict(self), "rate": self.rate, "low": low, "high": high}
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        told = f"{self.rate:.1%} (95% interval {low:.1%} to {high:.1%})"
+        verdict = "within it" if self.rate <= self.alpha else "above it"
+        if self.rate > self.alpha and low <= self.alpha:
+            verdict = "above it, by no more than chance allows"
+        return (
+            f"{self.false} of {self.runs} runs promoted a challenger that was no better: {told}\n"
+            f"alpha is {self.alpha:g}: the rate is {verdict}"
+        )
+
+
+def clopper_pearson(k: int, n: int, level: float = 0.95) -> tuple[float, float]:
+    """The exact interval for a share, of which k in n were seen.
+
+    >>> [round(p, 4) for p in clopper_pearson(0, 400)]
+    [0.0, 0.0092]
+    """
+    tail = (1.0 - level) / 2.0
+    low = 0.0 if k == 0 else _where(lambda p: _at_most(k - 1, n, p) <= 1.0 - tail)
+    high = 1.0 if k == n else _where(lambda p: _at_most(k, n, p) <= tail)
+    return low, high
+
+
+def _where(reached: Callable[[float], bool]) -> float:
+    """The smallest share for which it holds, to 1e-9."""
+    low, high = 0.0, 1.0
+    while high - low > 1e-9:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if reached(middle) else (middle, high)
+    return high
+
+
+def _at_most(k: int, n: int, p: float) -> float:
+    """P(X <= k) for X binomial."""
+    if p <= 0.0 or p >= 1.0:
+        return 1.0 if p <= 0.0 or k >= n else 0.0
+    ways = math.lgamma(n + 1)
+    log, log1 = math.log(p), math.log1p(-p)
+    terms = (
+        ways - math.lgamma(i + 1) - math.lgamma(n - i + 1) + i * log + (n - i) * log1
+        for i in range(k + 1)
+    )
+    return min(1.0, math.fsum(map(math.exp, terms)))
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """A task: some of the runs; returns which of them promoted somebody."""
+
+    stream: Stream
+    settings: Settings
+    shift: float | None
+    evidence: PairedBetting
+    block: int
+    seeds: range
+
+    def __call__(self, tell: Tell) -> list[bool]:
+        """Each passes over the stream, up to its first promotion."""
+        found: list[bool] = []
+        for i, seed in enumerate(self.seeds):
+            found.append(self._promotes(seed))
+            tell((i + 1) / len(self.seeds))
+        return found
+
+    def _promotes(self, seed: int) -> bool:
+        settings = self.settings
+        model = ChaCha(
+            budget=settings.budget,
+            space=settings.space,
+            init=settings.init,
+            loss=settings.loss,
+            pool=open_pool(settings.pool),
+            seed=seed,
+            evidence=self.evidence.with_coin(Coin(seed, self.block)),
+            keep_decisions=0,
+        )
+        source = self.stream.open(model.reader, self.shift)
+        passing = model.stretches(source, limit=self.stream.limit, on_bad=self.stream.on_bad)
+        return any(model.promotions for _ in passing)
+
+
+class Calibrating:
+    """Many runs over one stream, each with its own coin. `run` tells how far it is.
+
+    >>> calibrating = Calibrating(Stream("synth:fried,n=300"), runs=4, workers=0)
+    >>> for _ in calibrating.run():
+    ...     pass
+    >>> calibrating.result.runs, calibrating.result.false
+    (4, 0)
+    """
+
+    def __init__(
+        self,
+        stream: Stream,
+        *,
+        settings: Settings | None = None,
+        evidence: PairedBetting | None = None,
+        runs: int = 400,
+        block: int = 10,
+        seed: int = 0,
+        workers: int = 1,
+    ) -> None:
+        self.stream = stream
+        settings = Settings() if settings is None else settings
+        self.settings = replace(settings, space=settings.space.reaching())
+        self.evidence = PairedBetting() if evidence is None else evidence
+        self.runs, self.block = whole("runs", runs, 1), whole("block", block, 1)
+        self.seed, self.workers = whole("seed", seed, 0), workers
+        self.result: Calibration | None = None
+        ChaCha(budget=settings.budget, space=self.settings.space, init=settings.init)  # or an error
+
+    def run(self) -> Iterator[float]:
+        """Do it; gives the share that is done."""
+        stream, loss = self.stream, self.settings.loss
+        source = stream.open(DictReader(loss.label), None)
+        limit = stream.limit if stream.log_target is LogTarget.OFF else None
+        seen = survey(source, loss=loss, limit=limit, on_bad=stream.on_bad)
+        shift = seen.shift(self.stream.log_target)
+        each = max(1, self.runs // (8 * max(self.workers, 1)))
+        starts = range(self.seed, self.seed + self.runs, each)
+        tasks = [
+            _Runs(
+                self.stream,
+                self.settings,
+                shift,
+                self.evidence,
+                self.block,
+                range(start, min(start + each, self.seed + self.runs)),
+            )
+            for start in starts
+        ]
+        shares, false = dict.fromkeys(range(len(tasks)), 0.0), 0
+        with Workers(self.workers) as workers:
+            for report in workers.do(tasks):
+                if report.error:
+                    raise DataError(report.error)
+                shares[report.task] = report.share
+                false += sum(report.result or ())
+                yield sum(shares.values()) / len(tasks)
+        examples = seen.examples if self.stream.limit is None else self.stream.limit
+        self.result = Calibration(
+            self.runs, false, self.evidence.alpha, self.block, min(examples, seen.examples)
+        )
