@@ -16,6 +16,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from beside_flaml import beside_lines, run_beside
+from beyond import beyond_values
 from chacha import ChaChaError
 from chacha.compare import Outcome
 from chacha.compare.figures import curves_figure, save
@@ -48,6 +49,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, help="processes; all cores by default, 0: this one")
     parser.add_argument("--no-flaml", action="store_true", help="do not run FLAML's AutoVW")
     parser.add_argument("--limit", type=int, default=SMALL, help="examples of the main study")
+    parser.add_argument("--runs", type=int, default=400, help="of every calibration")
     given = parser.parse_args()
     try:
         sets = find_sets(given.data, given.openml)
@@ -56,6 +58,7 @@ def main() -> None:
         values = tables(results)
         figures = draw_all(lab, results, given.limit)
         values |= beside(sets, given)
+        values |= beyond_values(lab, given.limit, given.runs, given.kept.parent / "nulls")
     except ChaChaError as error:
         sys.exit(f"paper: {error}")
     values["claims"] = "\n".join(claim_lines(claim_scores(results)))

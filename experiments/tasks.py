@@ -65,7 +65,13 @@ class Lab:
         self.failures: dict[Failure, None] = {}
         self.began = time.monotonic()
 
-    def run(self, task: Task, methods: Sequence[str | Method], sets: Sequence[DataSet]) -> Found:
+    def run(
+        self,
+        task: Task,
+        methods: Sequence[str | Method],
+        sets: Sequence[DataSet],
+        seeds: int = SEEDS,
+    ) -> Found:
         """The methods on the data sets; one line on stderr tells how long it took."""
         if not sets:
             return Found()
@@ -75,7 +81,7 @@ class Lab:
         study = Study(
             [stream_of(data, task.limit) for data in sets],
             methods,
-            SEEDS,
+            seeds,
             settings=settings,
             home=self.home,
             workers=self.jobs,

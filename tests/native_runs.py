@@ -79,7 +79,7 @@ def _rules(core: ChampionChallengers | Contest) -> dict[str, Any]:
         "serving": (serving.share, serving.other, serving.most),
         "lost": (serving.lost, serving.champion_lost),
         "helping": dict(serving.helping),
-        "screen": (core.screen.products, core.screen.known, dict(core.screen.gains())),
+        "screen": (list(core.screen.products), core.screen.known, dict(core.screen.gains())),
     }
 
 

@@ -30,6 +30,9 @@ class World:
     def complexity(self, config: Config) -> float:
         return self.sizes(config)
 
+    def proxy(self, raw: float, y: float) -> float:
+        return abs(raw - y)
+
 
 @dataclass(frozen=True)
 class FixedEpsilon:

@@ -319,6 +319,21 @@ def driver(core: Contest, pool: Any) -> PlainDriver:
     return PlainDriver(core, pool, Squared(), bits=18, baseline=False)
 
 
+def test_an_oracle_may_repeat_itself() -> None:
+    """The champion and those that are live are not proposed to anybody."""
+    core, seen = scripted({"init": ["init", "x", "x", "init"]}, budget=5, first_lease=10), Seen()
+    assert [name_of(d.config) for d in core.begin(seen)] == ["x"]
+    told = until(core, seen, {"init": 1.0, "x": 1.0}, "Retired")
+    assert [name_of(d.config) for d in told] == ["x", "x"]
+
+
+def test_next_to_a_perfect_champion_leases_just_end() -> None:
+    core, seen = scripted({"init": ["x", "y"]}, first_lease=10), Seen()
+    core.begin(seen)
+    found = {kind for _ in range(200) for kind in kinds(feed(core, seen, lambda c: 0.0))}
+    assert found == {"Retired", "WentLive"}
+
+
 def test_an_oracle_that_raises_is_told_and_asked_again() -> None:
     """The example is learned, and the next one asks again."""
     script, fails = ScriptedOracle({"init": ["x"]}), [True, False]

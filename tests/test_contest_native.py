@@ -96,6 +96,11 @@ def test_streams_in_blocks_are_those_row_by_row(stream: str) -> None:
     assert len(fused.decisions) > 50
 
 
+def test_a_coin_with_a_negative_seed_is_refused_in_words() -> None:
+    with pytest.raises(chacha.ConfigError, match="seed"):
+        Coin(seed=-1)
+
+
 def test_sparse_rows_are_the_same() -> None:
     fused, plain = pair(budget=3)
     for model in (fused, plain):
@@ -263,6 +268,17 @@ def test_an_oracle_that_fails_or_is_refused(oracle: str, budget: int) -> None:
         assert state(fused) == state(plain)
     assert fused.examples == 200
     assert set(fused.pool.live) == {fused.champion, *fused.live_challengers}
+
+
+@pytest.mark.parametrize("oracle", ORACLES)
+def test_a_run_that_fails_goes_on_where_it_stood(oracle: str) -> None:
+    """An error ends a run after the example that led to it; the next run takes the rest."""
+    lines = rough(150, seed=3)
+    fused, plain = pair(oracle=ORACLES[oracle], budget=4)
+    for model in (fused, plain):
+        while model.examples < len(lines):
+            said(model.run, chacha.Rows(lines[model.examples :]))
+    assert state(fused) == state(plain)
 
 
 def test_who_served_is_told_by_steps_and_by_records() -> None:

@@ -59,7 +59,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_whole_evaluation_on_made_data(data: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     words = ["--data", str(data), "--out", str(out), "--kept", str(tmp_path / "kept")]
-    words += ["--limit", "600", "--jobs", "0", "--no-flaml"]
+    words += ["--limit", "600", "--jobs", "0", "--no-flaml", "--runs", "2"]
     command = [sys.executable, str(EXPERIMENTS / "paper.py"), *words]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import suppress
-from itertools import combinations_with_replacement
+from typing import Any
 
 import pytest
 
@@ -18,9 +18,7 @@ from chacha.driver import PlainDriver
 from chacha.losses import Squared
 from chacha.moves import Moves
 from chacha.paired import Coin, PairedBetting
-from chacha.screening import Screening
-from chacha.space import Interactions, LogUniform, Space
-from chacha.turns import Given
+from chacha.turns import Given, Move
 from tests.contested import Counted, FakePool, Seen, contest, feed, rates, scripted
 from tests.scripted import conf
 
@@ -81,53 +79,6 @@ def test_an_oracle_without_proposals_is_asked_again_when_groups_appear() -> None
     assert [c.since(model.champion) for c in model.live_challengers] == ["+ab"]
 
 
-# contest.py, Contest._set_screen: it goes on only while the screen is full, so after the first
-# chunk that is not (the last one), the candidates never change again. And the offset counts
-# without those that are kept: as many as are kept are left out.
-@pytest.mark.parametrize("groups", [24, 26, 30])
-def test_more_products_than_are_screened_all_get_their_turn(groups: int) -> None:
-    names = [f"g{i:02}" for i in range(groups)]
-    moves, seen = Counted(Moves(Space.of({"interactions": Interactions()}))), Seen(names)
-    screening = Screening(share=1.0, looks=1)
-    core = contest(moves, budget=2, first_lease=1, evidence=NEVER, screening=screening)
-    core.begin(seen)
-    screened = set(core.screen.products)
-    for _ in range(3000):
-        feed(core, seen, lambda c: 1.0)
-        screened |= set(core.screen.products)
-    every = set(combinations_with_replacement(names, 2))
-    assert len(every) > core.screening.most
-    assert len(every - screened) == 0
-
-
-# The same place: without a share nothing is ever known, so only the first 256 are offered, though
-# "0: the order is the oracle's".
-def test_without_screening_every_product_gets_its_turn() -> None:
-    names = [f"g{i:02}" for i in range(24)]
-    moves, seen = Counted(Moves(Space.of({"interactions": Interactions()}))), Seen(names)
-    screening = Screening(share=0.0)
-    core = contest(moves, budget=4, first_lease=1, evidence=NEVER, screening=screening)
-    core.begin(seen)
-    for _ in range(3000):
-        feed(core, seen, lambda c: 1.0)
-    gone = {key[2] for key in moves.gone if key[1] == "one"}
-    assert len(set(combinations_with_replacement(names, 2)) - gone) == 0
-
-
-# moves.py, Moves.ended: the points are counted around the challenger, not around the champion.
-# A champion at the end of its range has two points, its challengers have three: never in vain.
-@pytest.mark.parametrize("rate", [2.0**9, 2.0**-11])
-def test_a_champion_at_the_end_of_its_range_gets_smaller_steps(rate: float) -> None:
-    moves = Moves(Space.of({"learning_rate": LogUniform(2**-11, 2**9)}))
-    seen = Seen()
-    champion = Config(values={"learning_rate": rate})
-    core = contest(moves, champion, budget=2, first_lease=2, evidence=NEVER)
-    core.begin(seen)
-    for _ in range(1000):
-        feed(core, seen, lambda c: 1.0)
-    assert moves.steps.step < moves.steps.first
-
-
 # turns.py, Turns.pick: `spent` is kept for the whole run. A kind that had nothing to offer so far
 # (back, fewer) has spent nothing, so after a late promotion it has all the slots of a small
 # budget, for about as long as the reign before lasted.
@@ -164,8 +115,26 @@ def test_what_is_no_number_is_not_served() -> None:
     assert math.isfinite(core.serve({conf("init"): 1.0, conf("x"): math.nan}))
 
 
-# links.py, ContestLink: a coin's seed goes to the engine as it is; Python's Coin takes any number.
-@pytest.mark.parametrize("seed", [-1, 2**64])
-def test_a_coin_may_have_any_seed(seed: int) -> None:
-    model = ChaCha(evidence=PairedBetting().with_coin(Coin(seed=seed)))
+# links.py, ContestLink: a seed of 2^64 or more is no number of the engine's; Coin takes it.
+def test_a_coin_may_have_a_huge_seed() -> None:
+    model = ChaCha(evidence=PairedBetting().with_coin(Coin(seed=2**64)))
     model.learn_one("1 |a x |b y")
+
+
+class Stubborn(Given):
+    """Moves of one's own that do not look at who is live."""
+
+    calls = 0
+
+    def next(self, *given: Any) -> Move:
+        self.calls += 1
+        assert self.calls < 1000, "asked for ever"
+        return Move("mine", "x", conf("x"))
+
+
+# contest.py, Contest._fill: a NextMove of one's own that proposes who is live already (or the
+# champion) is asked for ever, as its pairing is replaced and no slot gets filled.
+def test_moves_of_ones_own_that_repeat_themselves_do_not_hang() -> None:
+    core = contest(Stubborn(lambda champion, groups: []), conf("init"), budget=3)
+    core.begin(Seen())
+    assert core.live == (conf("init"), conf("x"))

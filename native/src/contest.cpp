@@ -104,8 +104,9 @@ double Helping::gain(double share, double errors) const noexcept {
 }
 
 double Serving::served(double champion, double prediction) const noexcept {
-  const double apart = std::min(std::max(prediction - champion, -most), most);
-  return champion + share * apart;
+  const double apart = prediction - champion;
+  if (std::isnan(apart)) return champion;
+  return champion + share * std::min(std::max(apart, -most), most);
 }
 
 void Contest::line_up(std::uint32_t champion, std::vector<Challenger> challengers, const Serving& serving, double level,

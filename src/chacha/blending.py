@@ -175,8 +175,10 @@ class Serving:
         champion = raw[self.champion]
         if self.other is None:
             return champion
-        apart = min(max(raw[self.other] - champion, -self.most), self.most)
-        return champion + self.share * apart
+        apart = raw[self.other] - champion
+        if apart != apart:  # not a number
+            return champion
+        return champion + self.share * min(max(apart, -self.most), self.most)
 
     def add(
         self, raw: Mapping[Config, float], served: float, y: float, weight: float, loss: Loss

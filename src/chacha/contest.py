@@ -271,7 +271,7 @@ class Contest:
         while len(self.pairings) < self.budget - 1:
             live = {self.came_by[c]: pairing.n for c, pairing in self.pairings.items()}
             move = self.moves.next(self.champion, seen.groups, self.screen, live, self.t)
-            if move is None:
+            if move is None or move.config in self.live:
                 break
             self._pair(move)
             told.append(WentLive(self.t, move.config, self.lease[move.config]))

@@ -20,7 +20,7 @@ from chacha.oracle import proposals_of
 from chacha.pool import Copies, LivePool
 from chacha.screening import Gains
 from chacha.summary import LiveModel, Step, Summary
-from chacha.turns import Move, NextMove
+from chacha.turns import Move
 
 __all__ = ["Core", "Driver", "Forecast", "PlainDriver"]
 
@@ -42,10 +42,14 @@ class Forecast(NamedTuple):
 
 
 class Careful:
-    """The moves of a contest; if they fail, nothing is proposed and the step comes to its end."""
+    """The moves of a contest; if they fail, nothing is proposed and the step comes to its end.
 
-    def __init__(self, moves: NextMove, failures: list[Exception]) -> None:
-        self._moves, self._failures = moves, failures
+    They are asked again after the next example.
+    """
+
+    def __init__(self, core: Contest, failures: list[Exception]) -> None:
+        moves = core.moves
+        self._core, self._moves, self._failures = core, moves, failures
         self.crowned, self.ended = moves.crowned, moves.ended
         self.candidates = moves.candidates
 
@@ -62,6 +66,7 @@ class Careful:
             return self._moves.next(champion, groups, gains, live, t)
         except Exception as error:
             self._failures.append(error)
+            self._core.restless = True
             return None
 
 
@@ -72,7 +77,7 @@ class Driver(ABC):
         self._core, self.pool, self.loss = core, pool, loss
         self._failures: list[Exception] = []  # of the oracle and of starts, to be raised
         if isinstance(core, Contest):
-            core.moves = Careful(core.moves, self._failures)
+            core.moves = Careful(core, self._failures)
         else:
             self._oracle, core.oracle = core.oracle, self._ask  # so that its failures are caught
         self.initial = core.champion
@@ -180,6 +185,8 @@ class Driver(ABC):
         failures = len(self._failures)
         self._early += self._do(self._core.begin(self.seen))
         self._groups = groups if len(self._failures) == failures else None
+        if self._groups is None and isinstance(self._core, Contest):
+            self._core.restless = False  # it is begun again with the next example
         alone = isinstance(self._core, Contest) and self._core.budget < 2
         self._begun = bool(self._core.S) or alone
 
@@ -190,7 +197,8 @@ class Driver(ABC):
     def _raise_failures(self) -> None:
         """Raise what failed in this call, once; the first of them, with a note on the others."""
         if self._failures:
-            failures, self._failures = self._failures, []
+            failures = list(self._failures)
+            self._failures.clear()
             if len(failures) > 1:
                 failures[0].add_note(f"and {len(failures) - 1} more in the same step")
             raise failures[0]

@@ -13,7 +13,7 @@ from chacha.config import Config, Product
 from chacha.contest import Contest
 from chacha.evidence import SampleComplexity
 from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
-from chacha.paired import PairedBernstein, PairedBetting
+from chacha.paired import MASK, PairedBernstein, PairedBetting
 from chacha.scheduler import FOREVER
 from chacha.screening import cells_for, config_width, mean_features, product_width
 
@@ -121,7 +121,7 @@ class ContestLink:
             patience=evidence.patience,
             warm_up=evidence.warm_up,
             bernstein=isinstance(evidence, PairedBernstein),
-            coin=None if coin is None else (coin.seed, coin.block),
+            coin=None if coin is None else (coin.seed & MASK, coin.block),
             burn_in=blending.burn_in,
             decay=blending.decay,
             noise=blending.noise,
@@ -160,6 +160,7 @@ class ContestLink:
             facts = tuple(getattr(pairing, name) for name in PAIRING)
             sums = tuple(getattr(helping, name) for name in HELPING)
             challengers.append((models[c], core.lease[c], facts, sums))
+        restless = restless or core.restless
         other = -1 if serving.other is None else live.index(serving.other)
         told = (other, serving.share, serving.most, serving.lost, serving.champion_lost)
         self.engine.set_contest(

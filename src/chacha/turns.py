@@ -67,8 +67,8 @@ class Turns:
 
     def crowned(self, move: Move | None, dethroned: Config) -> None:
         """Everything is new next to another champion."""
-        self.tried.clear()
-        self.rests.clear()
+        for known in (self.tried, self.rests, self.spent):
+            known.clear()
 
     def pick(
         self,
@@ -116,7 +116,9 @@ def same(config: Config) -> Config:
 
 
 class Given(Turns):
-    """The challengers of a ConfigOracle of one's own, in its order; it is asked once a reign.
+    """The challengers of a ConfigOracle of one's own, in its order.
+
+    It is asked once a reign, and again when groups have appeared.
 
     >>> from chacha import Screening
     >>> from chacha.screen import Screen
@@ -129,6 +131,7 @@ class Given(Turns):
         super().__init__()
         self.oracle = oracle
         self.proposed: list[Config] | None = None
+        self._groups: tuple[str, ...] = ()
 
     def next(
         self,
@@ -139,8 +142,9 @@ class Given(Turns):
         t: int,
     ) -> Move | None:
         """Of what the oracle proposed, whoever was tried least."""
-        if self.proposed is None:
-            self.proposed = proposals_of(self.oracle, champion, groups)
+        if self.proposed is None or tuple(groups) != self._groups:
+            found = [*(self.proposed or ()), *proposals_of(self.oracle, champion, groups)]
+            self.proposed, self._groups = list(dict.fromkeys(found)), tuple(groups)
         offers = [(str(config), partial(same, config)) for config in self.proposed]
         return self.pick({"given": lambda: offers}, champion, live, t)
 
