@@ -1,6 +1,6 @@
-"""Found while testing the recommended rules: each of these fails, and should hold.
+"""Found while testing the recommended rules: what failed then, and should hold.
 
-The comment on top of each says where the cause is. Once mended, they move to the tests beside it.
+The comment on top of each says where the cause was. All but the last are mended.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from chacha import ChaCha, Config, second_order_products
+from chacha import ChaCha, Config, PoolError, second_order_products
 from chacha.blending import Blending
 from chacha.driver import PlainDriver
 from chacha.losses import Squared
@@ -138,3 +138,15 @@ def test_moves_of_ones_own_that_repeat_themselves_do_not_hang() -> None:
     core = contest(Stubborn(lambda champion, groups: []), conf("init"), budget=3)
     core.begin(Seen())
     assert core.live == (conf("init"), conf("x"))
+
+
+# driver.py, Driver._start_challenging: `restless = False` "is begun again with the next example",
+# but with y live `_begun` is true: the slot of a refused x stays free until a lease ends.
+def test_the_slot_of_a_refused_first_challenger_is_filled_soon() -> None:
+    core, seen = scripted({"init": ["x", "y", "z"]}, budget=3, first_lease=1000), Seen()
+    pool = FakePool(lambda c: 1.0, lambda c: c == conf("x"))
+    running = PlainDriver(core, pool, Squared(), bits=18, baseline=False)
+    for _ in range(3):
+        with suppress(PoolError):
+            running.learn(seen.example)
+    assert core.live == (conf("init"), conf("y"), conf("z"))

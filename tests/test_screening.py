@@ -159,7 +159,7 @@ def test_another_champion_is_screened_for_what_it_lacks() -> None:
     assert core.screen.width(core.champion) == 5.0
 
 
-@pytest.mark.parametrize("groups", [24, 26, 30])
+@pytest.mark.parametrize("groups", [24, 30])
 def test_more_products_than_are_screened_all_get_their_turn(groups: int) -> None:
     names = [f"g{i:02}" for i in range(groups)]
     moves, seen = Counted(Moves(Space.of({"interactions": Interactions()}))), Seen(names)
@@ -167,7 +167,7 @@ def test_more_products_than_are_screened_all_get_their_turn(groups: int) -> None
     core = contest(moves, budget=2, first_lease=1, evidence=NEVER, screening=screening)
     core.begin(seen)
     screened = set(core.screen.products)
-    for _ in range(3000):
+    for _ in range(1300):
         feed(core, seen, lambda c: 1.0)
         screened |= set(core.screen.products)
     every = set(combinations_with_replacement(names, 2))
@@ -181,7 +181,7 @@ def test_without_screening_every_product_gets_its_turn() -> None:
     screening = Screening(share=0.0)
     core = contest(moves, budget=4, first_lease=1, evidence=NEVER, screening=screening)
     core.begin(seen)
-    for _ in range(3000):
+    for _ in range(1300):
         feed(core, seen, lambda c: 1.0)
     gone = {key[2] for key in moves.gone if key[1] == "one"}
     assert len(set(combinations_with_replacement(names, 2)) - gone) == 0
