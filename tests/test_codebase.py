@@ -21,7 +21,8 @@ ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 OPTIONAL = "vowpalwabbit pylibvw river sklearn ray fastapi uvicorn mlflow openml matplotlib pandas"
 ALGORITHM = "champion scheduler oracle flow2 evidence decisions pool tickets observed config"
-CORE = f"{ALGORITHM} space losses summary"
+RECOMMENDED = "contest turns moves steps paired blending screening screen window verdicts headstart"
+CORE = f"{ALGORITHM} {RECOMMENDED} space losses summary"
 
 
 def test_import_chacha_loads_no_optional_dependency() -> None:
@@ -70,8 +71,11 @@ def test_files_are_small_and_imports_are_at_the_top(path: Path) -> None:
                 assert not isinstance(inner, (ast.Import, ast.ImportFrom)), f"import in {node.name}"
 
 
-@pytest.mark.parametrize("name", ALGORITHM.split())
-def test_a_core_file_fits_a_screen_or_three(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [(name, 150) for name in ALGORITHM.split()] + [(name, 200) for name in RECOMMENDED.split()],
+)
+def test_a_core_file_fits_a_screen_or_three(name: str, most: int) -> None:
     """Code lines, without documentation."""
     path = ROOT / "src" / "chacha" / f"{name}.py"
     tree = ast.parse(path.read_text())
@@ -80,7 +84,7 @@ def test_a_core_file_fits_a_screen_or_three(name: str) -> None:
         for node in ast.walk(tree)
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef))
     )
-    assert len(path.read_text().splitlines()) - documented <= 150
+    assert len(path.read_text().splitlines()) - documented <= most
 
 
 @pytest.mark.parametrize("name", [name for name in chacha.__all__ if name != "checks"])
@@ -107,7 +111,7 @@ def test_the_changelog_names_this_version() -> None:
     assert f"## {chacha.__version__}" in (ROOT / "CHANGELOG.md").read_text()
 
 
-@pytest.mark.parametrize("verb", ["run", "convert", "explain", "compare"])
+@pytest.mark.parametrize("verb", ["run", "convert", "explain", "compare", "calibrate"])
 def test_every_flag_is_documented(verb: str) -> None:
     text = (ROOT / "docs" / "cli.md").read_text()
     for parameter in command.commands[verb].params:

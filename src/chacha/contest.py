@@ -8,20 +8,21 @@ an oracle that is asked whenever a slot is free, and a screen that orders what i
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from chacha.blending import Blend, Blending, Serving
 from chacha.config import Config
-from chacha.decisions import Decision, Eliminated, LeaseDoubled, Promoted, Retired, WentLive
+from chacha.decisions import Decision, WentLive
 from chacha.headstart import FromScratch, HeadStart
-from chacha.observed import Round
-from chacha.paired import PairedBetting, Pairing
+from chacha.observed import Groups, Round
+from chacha.paired import PairedBetting, Pairing, worst
 from chacha.screen import Screen
 from chacha.screening import Gains, Screening
 from chacha.summary import describe
 from chacha.turns import ELIMINATED, Move, NextMove
+from chacha.verdicts import doubled, eliminated, promoted, retired
 from chacha.window import Window
 
 __all__ = ["Contest"]
@@ -30,18 +31,6 @@ MEMORY = 2000.0  # examples: what the champion usually loses
 DOUBLINGS = 12  # of the first lease
 DETHRONED = "dethroned"
 LONGER = 2  # doublings of the first lease that a dethroned champion begins with
-
-
-class Groups(Protocol):
-    """What the stream has shown so far, as far as the contest needs to know."""
-
-    @property
-    def groups(self) -> Sequence[str]:
-        """The names of the groups, sorted."""
-
-    @property
-    def sizes(self) -> Mapping[str, int]:
-        """Distinct features by group."""
 
 
 class Contest:
@@ -123,9 +112,10 @@ class Contest:
 
     def constants(self) -> dict[str, Any]:
         """What else is set, for reports."""
-        parts = {"starting": self.starting, "screening": self.screening}
-        found = {name: describe(part) for name, part in parts.items()}
-        return {**found, "blending": describe(self.serving.policy), "first_lease": self.first_lease}
+        parts = self.starting, self.screening, self.serving.policy
+        names = "starting", "screening", "blending"
+        found = {name: describe(part) for name, part in zip(names, parts, strict=True)}
+        return {**found, "first_lease": self.first_lease}
 
     def serve(self, raw: Mapping[Config, float]) -> float:
         """The prediction that is served."""
@@ -149,7 +139,7 @@ class Contest:
         return self.decide(seen)
 
     def _charge(self, made: Round) -> None:
-        losses = {c: _worst(made.loss.loss(raw, made.y)) for c, raw in made.raw.items()}
+        losses = {c: worst(made.loss.loss(raw, made.y)) for c, raw in made.raw.items()}
         lost = losses[self.champion]
         for c, pairing in self.pairings.items():
             if c in losses:
@@ -161,8 +151,8 @@ class Contest:
 
     def decide(self, seen: Groups) -> list[Decision]:
         """Promote, eliminate, end leases by the evidence as it is; then fill the free slots."""
-        best = max(self.pairings, key=self._ahead, default=None)
-        if best is not None and self._ahead(best) >= 1.0:
+        best = max(self.pairings, key=lambda c: self.pairings[c].reached, default=None)
+        if best is not None and self.pairings[best].reached >= 1.0:
             decisions = self._promote(best)
         else:
             decisions = [d for c in self.B for d in self._look_at(c)]
@@ -172,17 +162,11 @@ class Contest:
         self.serving.choose(self.champion, self.pairings)
         return decisions
 
-    def _ahead(self, c: Config) -> float:
-        pairing = self.pairings[c]
-        return pairing.odds / pairing.needed
-
     def _look_at(self, c: Config) -> list[Decision]:
         """Whether one challenger is worse, or has used up its lease."""
         pairing, rules = self.pairings[c], self.evidence
         if pairing.odds_against >= rules.eliminates and pairing.n >= rules.patience:
-            n, odds = pairing.n, pairing.odds_against
-            lost = pairing.loss / n, pairing.champion_loss / n
-            out = Eliminated(self.t, c, self.champion, n, *lost, odds=odds, needed=rules.eliminates)
+            out = eliminated(self.t, c, self.champion, pairing, rules)
             return [out, self._retire(c, eliminated=True)]
         if pairing.n < self.lease[c]:
             return []
@@ -192,8 +176,7 @@ class Contest:
         pairing.odds_before = odds
         pairing.restart()
         self.lease[c] *= 2
-        told = LeaseDoubled(self.t, c, self.lease[c], pairing.n, odds=odds, needed=pairing.needed)
-        return [told]
+        return [doubled(self.t, c, self.lease[c], pairing, odds)]
 
     def _retire(self, c: Config, eliminated: bool) -> Decision:
         n, move = self.pairings[c].n, self.came_by[c]
@@ -204,8 +187,7 @@ class Contest:
     def _leave(self, c: Config, eliminated: bool) -> Decision:
         pairing = self.pairings[c]
         self.forget(c)
-        odds, needed = pairing.odds, pairing.needed
-        return Retired(self.t, c, pairing.n, eliminated, odds=odds, needed=needed)
+        return retired(self.t, c, pairing, eliminated)
 
     def forget(self, c: Config) -> None:
         """The challenger is gone."""
@@ -224,20 +206,7 @@ class Contest:
     def _promote(self, c: Config) -> list[Decision]:
         """C ← c; the others leave, and the dethroned champion stays with a new pairing."""
         old, pairing, move = self.champion, self.pairings[c], self.came_by[c]
-        n = pairing.n
-        told: list[Decision] = [
-            Promoted(
-                self.t,
-                c,
-                old,
-                n,
-                pairing.loss / n,
-                pairing.champion_loss / n,
-                self.evidence.margin * pairing.champion_loss / n,
-                odds=pairing.odds,
-                needed=pairing.needed,
-            )
-        ]
+        told: list[Decision] = [promoted(self.t, c, old, pairing, self.evidence)]
         told += [self._leave(other, eliminated=False) for other in self.B if other != c]
         self.forget(c)
         self.champion = c
@@ -276,8 +245,3 @@ class Contest:
             self._pair(move)
             told.append(WentLive(self.t, move.config, self.lease[move.config]))
         return told
-
-
-def _worst(loss: float) -> float:
-    """A loss that is not a number counts as infinite."""
-    return loss if loss == loss else math.inf

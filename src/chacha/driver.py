@@ -14,6 +14,7 @@ from chacha.contest import Contest
 from chacha.decisions import Decision, Promoted, Retired, WentLive
 from chacha.evidence import Standing
 from chacha.example import Example
+from chacha.headstart import HeadStart
 from chacha.losses import Loss
 from chacha.observed import Observed, Round, SeenWithLoss, StreamFacts
 from chacha.oracle import proposals_of
@@ -175,7 +176,16 @@ class Driver(ABC):
             challengers=len(core.S),
             expired=expired,
             first_skipped=dict(first),
+            notes=self._notes(),
         )
+
+    def _notes(self) -> tuple[str, ...]:
+        """What the rules could not do here."""
+        starting = self._core.starting
+        if isinstance(starting, HeadStart) and not isinstance(self.pool, Copies):
+            told = f"{type(self.pool).__name__} cannot copy a model: challengers start empty"
+            return (f"{told}, without the head start of the rules",)
+        return ()
 
     def _start_challenging(self) -> None:
         """Lines 2 and 5, if there are groups that the oracle has not been shown."""
@@ -185,7 +195,7 @@ class Driver(ABC):
         failures = len(self._failures)
         self._early += self._do(self._core.begin(self.seen))
         self._groups = groups if len(self._failures) == failures else None
-        if self._groups is None and isinstance(self._core, Contest):
+        if self._groups is None and isinstance(self._core, Contest) and not self._core.S:
             self._core.restless = False  # it is begun again with the next example
         alone = isinstance(self._core, Contest) and self._core.budget < 2
         self._begun = bool(self._core.S) or alone

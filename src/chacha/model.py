@@ -154,23 +154,13 @@ class ChaCha:
 
     @classmethod
     def paper(cls, **settings: Unpack[Settings]) -> ChaCha:
-        """The algorithm of the paper, to the letter.
-
-        >>> import chacha
-        >>> chacha.ChaCha.paper(pool=chacha.ReferencePool()).evidence.scale
-        0.05
-        """
+        """The algorithm of the paper, to the letter."""
         settings.setdefault("evidence", SampleComplexity())
         return cls(**settings)
 
     @classmethod
     def flaml(cls, **settings: Unpack[Settings]) -> ChaCha:
-        """The paper's algorithm with the constants of the authors' code.
-
-        >>> import chacha
-        >>> chacha.ChaCha.flaml(pool=chacha.ReferencePool()).evidence.burn_in
-        100
-        """
+        """The paper's algorithm with the constants of the authors' code."""
         settings.setdefault("evidence", SampleComplexity.authors())
         return cls(**settings)
 

@@ -11,7 +11,7 @@ from chacha.config import Config
 from chacha.example import Example
 from chacha.losses import Loss
 
-__all__ = ["Observed", "Round", "Seen", "SeenWithLoss", "StreamFacts", "count_features"]
+__all__ = ["Groups", "Observed", "Round", "Seen", "SeenWithLoss", "StreamFacts", "count_features"]
 
 
 class StreamFacts(Protocol):
@@ -138,6 +138,18 @@ class Seen(Protocol):
 
     def proxy(self, raw: float, y: float) -> float:
         """The bounded loss of a prediction."""
+
+
+class Groups(Protocol):
+    """What the stream has shown so far, as far as the contest needs to know."""
+
+    @property
+    def groups(self) -> Sequence[str]:
+        """The names of the groups, sorted."""
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """Distinct features by group."""
 
 
 class Round(NamedTuple):

@@ -91,6 +91,11 @@ class Pairing:
         """For "worse"."""
         return self.against + self.reserve
 
+    @property
+    def reached(self) -> float:
+        """What part of the odds that promote it has."""
+        return self.odds / self.needed
+
     def restart(self) -> None:
         """Bet half of the reserve, on what is seen from now on."""
         self.reserve *= 0.5
@@ -143,6 +148,15 @@ class Pairing:
         self.seen += 1
         self.total += gain
         self.squares += gain * gain
+
+
+def worst(loss: float) -> float:
+    """A loss that is not a number counts as infinite.
+
+    >>> worst(math.nan), worst(0.5)
+    (inf, 0.5)
+    """
+    return loss if loss == loss else math.inf
 
 
 def _clipped(value: float) -> float:

@@ -19,7 +19,7 @@ __all__ = ["Point", "Steps"]
 
 STEP = 0.1  # of the unit cube's diagonal
 SMALLEST = 0.25  # of the first step
-MULTIPLES = (1.0, -1.0, 2.0, -2.0)
+MULTIPLES = (1.0, 2.0, -1.0, -2.0)  # along the direction first
 IN_VAIN = 2  # tries of every point before the step is halved
 
 
@@ -40,7 +40,7 @@ class Steps:
     >>> from chacha.space import LogUniform
     >>> steps = Steps({"learning_rate": LogUniform(2**-11, 2**9)}, seed=0)
     >>> [p.values["learning_rate"] for p in steps.around({"learning_rate": 0.5})]
-    [2.0, 0.125, 8.0, 0.03125]
+    [2.0, 8.0, 0.125, 0.03125]
     """
 
     def __init__(self, domains: Mapping[str, Domain], seed: int) -> None:

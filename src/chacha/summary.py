@@ -105,6 +105,7 @@ class Summary:
     challengers: int
     expired: int = 0
     first_skipped: Mapping[str, str] = field(default_factory=dict)
+    notes: Sequence[str] = ()
 
     def __str__(self) -> str:
         loss = "none yet" if self.loss is None else f"{self.loss:.6g}"
@@ -123,6 +124,7 @@ class Summary:
             for reason, count in self.skipped.items():
                 first = self.first_skipped.get(reason)
                 lines.append(f"  {count} {reason}" + (f"; first: {first}" if first else ""))
+        lines += self.notes
         if self.expired:
             lines.append(f"{_count(self.expired, 'ticket')} expired without a label")
         return "\n".join(lines)
