@@ -49,7 +49,7 @@ def stream(tmp_path: Path) -> Path:
 def test_run_writes_everything_and_shows_a_promotion(stream: Path, tmp_path: Path) -> None:
     out = {name: tmp_path / name for name in ("r.json", "d.jsonl", "p.jsonl")}
     done = cli(
-        *("run", str(stream), "--seed", "1", "--baseline"),
+        *("run", str(stream), "--rules", "paper", "--seed", "1", "--baseline"),
         *("--json", str(out["r.json"]), "--save-decisions", str(out["d.jsonl"])),
         *("--predictions", str(out["p.jsonl"])),
     )
@@ -93,14 +93,19 @@ def test_json_has_every_key_of_the_contract(stream: Path) -> None:
     assert set(KEYS.split()) <= set(result)
     assert done.stderr == ""
     assert result["metrics"]["mse"] == result["loss"]
-    assert Config.from_json(result["config"]) == Config()
-    assert result["settings"]["evidence"]["delta"] == 0.1
+    assert Config.from_json(result["config"]) == Config(values={"learning_rate": 0.5})
+    assert result["settings"]["evidence"]["alpha"] == 0.05
+    assert result["settings"]["rules"] == "chacha"
+    done = cli("run", str(stream), "--limit", "40", "--rules", "paper", "--json", "-", "--quiet")
+    assert json.loads(done.stdout)["settings"]["evidence"]["delta"] == 0.1
+    assert json.loads(done.stdout)["config"] == Config().to_json()
     assert result["version"] == chacha.__version__
 
 
 def test_the_printed_command_line_is_the_champion(stream: Path) -> None:
     """VW with the printed words gives the predictions of that configuration."""
-    done = cli("run", str(stream), "--seed", "1", "--json", "-", "--quiet", "--init", "l2=1e-6")
+    rules = ("--rules", "paper", "--seed", "1")
+    done = cli("run", str(stream), *rules, "--json", "-", "--quiet", "--init", "l2=1e-6")
     words = shlex.split(json.loads(done.stdout)["vw_args"])
     champion = Config(["ab"], {"l2": 1e-6})
     assert words == champion.vw_arg_list()
@@ -148,7 +153,7 @@ def test_tables_and_their_flags(tmp_path: Path) -> None:
     rows = [f"{i % 7},{i % 3},{'rg'[i % 2]},{i % 5}" for i in range(40)]
     path.write_text("u,v,w,y\n" + "\n".join(rows) + "\n")
     words = ("run", str(path), "-q", "--json", "-", "--init", "interactions=g*rest")
-    done = cli(*words, "--group", "g=u,v", "--target", "y")
+    done = cli(*words, "--tune", "interactions", "--group", "g=u,v", "--target", "y")
     assert json.loads(done.stdout)["champion"] == "interactions g*rest"
     for flags in (["--group-by", "column"], ["--namespaces", "2"], ["--categories", "code"]):
         assert (
@@ -306,7 +311,7 @@ def test_explain_takes_what_a_run_leaves(tmp_path: Path) -> None:
 
 def test_explain_tells_the_story(stream: Path, tmp_path: Path) -> None:
     path = tmp_path / "d.jsonl"
-    cli("run", str(stream), "--seed", "1", "-q", "--save-decisions", str(path))
+    cli("run", str(stream), "--rules", "paper", "--seed", "1", "-q", "--save-decisions", str(path))
     story = cli("explain", str(path)).stdout
     assert "rules paper, b = 5, seed 1" in story
     assert "+ab is the new champion" in story
@@ -320,6 +325,36 @@ def test_explain_tells_the_story(stream: Path, tmp_path: Path) -> None:
     assert (
         "not the decisions of a run" in cli("explain", str(tmp_path / "other.jsonl"), rc=1).stderr
     )
+
+
+def test_explain_tells_odds(stream: Path, tmp_path: Path) -> None:
+    """The recommended rules: evidence in words and numbers."""
+    path = tmp_path / "d.jsonl"
+    cli("run", str(stream), "-q", "--save-decisions", str(path))
+    story = cli("explain", str(path)).stdout
+    assert "rules chacha, b = 5, seed 0" in story
+    told = r"is the new champion after \d+ examples: \d+ : 1 for it, promotes at \d+ : 1; its loss"
+    assert re.search(told, story)
+    assert "made room" not in story
+    everything = cli("explain", str(path), "--all").stdout
+    assert "went live for 1000 examples" in everything
+    assert re.search(r"made room after \d+ examples: .+ for it, promotes at", everything)
+    assert re.search(r"is out after \d+ examples: .+ : 1 that it is worse", everything)
+
+
+def test_the_recommended_rules_are_the_default(stream: Path, tmp_path: Path) -> None:
+    """The command line and Python do the same; blends are told where they served."""
+    path = tmp_path / "p.jsonl"
+    done = cli("run", str(stream), "-q", "--json", "-", "--predictions", str(path))
+    here = ChaCha(keep_decisions=10**6)
+    steps = list(here.steps(chacha.open_source(stream)))
+    result = json.loads(done.stdout)
+    assert result["loss"] == here.loss
+    assert result["promotions"] == here.promotions > 0
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [row["prediction"] for row in rows] == [step.prediction for step in steps]
+    assert [row["served_by"] for row in rows] == [str(step.served_by) for step in steps]
+    assert any(re.match(r"0\.\d+ of .+, 0\.\d+ of ", row["served_by"]) for row in rows)
 
 
 def test_progress_rows_follow_vw(stream: Path) -> None:
@@ -359,7 +394,7 @@ def test_a_terminal_gets_a_status_line_and_rows_that_fit() -> None:
     """A log (every other test) gets whole rows."""
     words = ("run", "synth:fried", "--limit", "400000", "--init", "interactions=ab,cd,ef,gh")
     text = on_a_terminal(*words)
-    assert re.search(r"\d+ examples, [\d,]+/s, champion \(initial\)", text)
+    assert re.search(r"\d+ examples, [\d,]+/s, champion \S", text)
     assert "served squared loss" in text
     rows = [line for line in re.split(r"[\r\n]+", text) if re.match(r" +\d+  ", line)]
     assert rows

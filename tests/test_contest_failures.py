@@ -1,7 +1,4 @@
-"""Found while testing the recommended rules: what failed then, and should hold.
-
-The comment on top of each says where the cause was. All but the last are mended.
-"""
+"""The recommended rules when something goes wrong: failures, refusals, proposals that repeat."""
 
 from __future__ import annotations
 
@@ -25,8 +22,6 @@ from tests.scripted import conf
 NEVER = PairedBetting(alpha=1e-300, renews=1e6)
 
 
-# driver.py, Driver._raise_failures: `self._failures = []` is a new list, but Careful keeps the
-# old one. From the second failure on nothing is raised, and nobody is asked again.
 def test_an_oracle_that_fails_twice_is_told_twice_and_asked_again() -> None:
     fails = [True, True, False]
 
@@ -44,8 +39,6 @@ def test_an_oracle_that_fails_twice_is_told_twice_and_asked_again() -> None:
     assert core.live == (conf("init"), conf("x"))
 
 
-# contest.py, Contest.decide: a slot that stays free because the oracle failed (Careful gives
-# None) is asked for again only after another decision. With nobody live there is none.
 def test_an_oracle_that_failed_once_when_a_lease_ended_is_asked_again() -> None:
     asked = []
 
@@ -70,8 +63,6 @@ def test_an_oracle_that_failed_once_when_a_lease_ended_is_asked_again() -> None:
     assert core.B, "the slot is used again"
 
 
-# turns.py, Given.next: `proposed == []` is kept for the whole reign, though Driver asks again
-# when groups appear. An oracle that had nothing to propose for the first line never has a turn.
 def test_an_oracle_without_proposals_is_asked_again_when_groups_appear() -> None:
     model = ChaCha(oracle=second_order_products)
     model.learn_one("1 |a x")
@@ -79,9 +70,6 @@ def test_an_oracle_without_proposals_is_asked_again_when_groups_appear() -> None
     assert [c.since(model.champion) for c in model.live_challengers] == ["+ab"]
 
 
-# turns.py, Turns.pick: `spent` is kept for the whole run. A kind that had nothing to offer so far
-# (back, fewer) has spent nothing, so after a late promotion it has all the slots of a small
-# budget, for about as long as the reign before lasted.
 @pytest.mark.parametrize("budget", [2, 3])
 def test_after_a_late_promotion_every_kind_has_its_turn_soon(budget: int) -> None:
     moves, seen = Counted(Moves(rates())), Seen("abc")
@@ -104,7 +92,6 @@ def test_after_a_late_promotion_every_kind_has_its_turn_soon(budget: int) -> Non
         assert core.t < begun + 2000, {k[1:]: n for k, n in moves.gone.items() if k[0] == champion}
 
 
-# blending.py, Serving.served: min(max(nan, -most), most) is nan. What is no number is served.
 def test_what_is_no_number_is_not_served() -> None:
     blending = Blending(burn_in=20, memory=100, noise=0.0)
     core, seen = scripted({"init": ["x"]}, blending=blending, evidence=NEVER), Seen()
@@ -115,7 +102,6 @@ def test_what_is_no_number_is_not_served() -> None:
     assert math.isfinite(core.serve({conf("init"): 1.0, conf("x"): math.nan}))
 
 
-# links.py, ContestLink: a seed of 2^64 or more is no number of the engine's; Coin takes it.
 def test_a_coin_may_have_a_huge_seed() -> None:
     model = ChaCha(evidence=PairedBetting().with_coin(Coin(seed=2**64)))
     model.learn_one("1 |a x |b y")
@@ -132,16 +118,12 @@ class Stubborn(Given):
         return Move("mine", "x", conf("x"))
 
 
-# contest.py, Contest._fill: a NextMove of one's own that proposes who is live already (or the
-# champion) is asked for ever, as its pairing is replaced and no slot gets filled.
 def test_moves_of_ones_own_that_repeat_themselves_do_not_hang() -> None:
     core = contest(Stubborn(lambda champion, groups: []), conf("init"), budget=3)
     core.begin(Seen())
     assert core.live == (conf("init"), conf("x"))
 
 
-# driver.py, Driver._start_challenging: `restless = False` "is begun again with the next example",
-# but with y live `_begun` is true: the slot of a refused x stays free until a lease ends.
 def test_the_slot_of_a_refused_first_challenger_is_filled_soon() -> None:
     core, seen = scripted({"init": ["x", "y", "z"]}, budget=3, first_lease=1000), Seen()
     pool = FakePool(lambda c: 1.0, lambda c: c == conf("x"))
