@@ -16,14 +16,16 @@ from typing import Any
 import pytest
 
 from chacha import ChaCha, Interactions, LogUniform, Promoted, ReferencePool
+from chacha.space import RATES
 
 NI = {"interactions": Interactions()}
 NI_LR = {**NI, "learning_rate": LogUniform(2e-10, 1.0)}
 LR = {"learning_rate": LogUniform(2e-10, 10.0)}
+STAR = "interactions aa, ab, ac, ad, ae"
 
 
 def run(preset: str, space: Mapping[str, Any], init: Mapping[str, Any], stream: str) -> ChaCha:
-    make = {"paper": ChaCha.paper, "flaml": ChaCha.flaml}[preset]
+    make = {"paper": ChaCha.paper, "flaml": ChaCha.flaml, "chacha": ChaCha}[preset]
     model = make(pool=ReferencePool(), space=space, init=init, seed=1, keep_decisions=10**6)
     model.run(f"synth:{stream}")
     return model
@@ -98,6 +100,29 @@ GOLDEN = [
         "4d43b16f7f8c",
         "Eliminated:3 LeaseDoubled:61 Retired:52 WentLive:56",
         [],
+    ),
+    Golden(
+        "chacha",
+        NI,
+        {},
+        "interactions,n=1500",
+        "99ad4b3b0e81",
+        "Eliminated:3 LeaseDoubled:1 Promoted:1 Retired:7 WentLive:11",
+        [(131, "interactions aa, ab, ac, ad, ae")],
+    ),
+    Golden(
+        "chacha",
+        {**NI, "learning_rate": RATES},
+        {},
+        "drift,n=2200",
+        "dbb832e61bd0",
+        "Eliminated:3 Promoted:4 Retired:15 WentLive:19",
+        [
+            (121, f"{STAR}; learning_rate 0.5"),
+            (671, f"{STAR}; learning_rate 2"),
+            (971, f"{STAR}, bc, bd, be, cd, ce, de; learning_rate 2"),
+            (1611, f"{STAR}, bc, bd, be, cd, ce, de; learning_rate 8"),
+        ],
     ),
 ]
 

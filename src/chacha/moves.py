@@ -116,20 +116,26 @@ class Moves(Turns):
                 self.rests = {key: n for key, n in self.rests.items() if key[0] != "values"}
 
     def candidates(self, champion: Config, groups: Sequence[str]) -> Iterator[Product]:
-        """Products the champion does not have: of pairs, then of its products with a group."""
+        """Products the champion does not have: pairs, then its products with groups and products.
+
+        >>> from chacha.space import Interactions
+        >>> moves = Moves(Space.of({"interactions": Interactions(max_order=4)}), squares=False)
+        >>> ["".join(p) for p in moves.candidates(Config(["ab", "cd"]), "abcd")]
+        ['ac', 'ad', 'bc', 'bd', 'abc', 'abd', 'abcd', 'acd', 'bcd']
+        """
         if self.space.interactions is None:
             return
         known = set(champion.interactions)
         for p in self._pairs(groups):
             if p not in known:
                 yield p
+        singles = [(group,) for group in groups]
         for have in champion.interactions:
-            if len(have) >= self.order:
-                continue
-            for group in groups:
-                if group in have and not self.squares:
+            room = self.order - len(have)
+            for other in chain(singles, champion.interactions if room > 1 else ()):
+                if len(other) > room or not (self.squares or set(have).isdisjoint(other)):
                     continue
-                p = product((*have, group))
+                p = product((*have, *other))
                 if p not in known:
                     known.add(p)
                     yield p
