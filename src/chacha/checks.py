@@ -21,7 +21,7 @@ from math import isfinite
 from chacha.config import Config
 from chacha.errors import BadExample, PoolError
 from chacha.example import Example, parse_line
-from chacha.pool import LivePool
+from chacha.pool import Copies, LivePool
 from chacha.sources.synth import SynthSource
 
 __all__ = ["all_checks"]
@@ -228,6 +228,31 @@ def check_learns(make: MakePool) -> None:
             if i >= 500 and example.label is not None:
                 late[config] += abs(prediction - example.label)
     assert late[CROSSED] < 0.8 * late[PLAIN], f"losses {late}"
+
+
+def check_a_copy_goes_on_from_its_source(make: MakePool) -> None:
+    """If a pool can copy: a copy predicts as its source, learns by itself, leaves it alone."""
+    pool, alone = _pool(make, PLAIN), _pool(make, PLAIN)
+    if not isinstance(pool, Copies):
+        return
+    before, after = stream(60)[:30], stream(60)[30:]
+    _lessons(pool, before, PLAIN)
+    _lessons(alone, before, PLAIN)
+    pool.copy(PLAIN, CROSSED, 0.1)
+    first = pool.predict(after[0])
+    assert first[CROSSED] == first[PLAIN], "a copy does not predict as its source"
+    learned = [pool.learn(example) for example in after]
+    assert [p[PLAIN] for p in learned] == _lessons(alone, after, PLAIN), "the source was changed"
+    assert any(p[CROSSED] != p[PLAIN] for p in learned), "the copy does not learn what is new"
+    pool.settle(CROSSED)
+    pool.stop(PLAIN)
+    assert list(pool.live) == [CROSSED]
+    for source, config in ((PLAIN, DEEPER), (CROSSED, CROSSED)):
+        try:
+            pool.copy(source, config, 0.0)
+        except PoolError:
+            continue
+        raise AssertionError(f"{source} was copied to {config}")
 
 
 def check_dropped_pool_is_freed(make: MakePool) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from typing import ClassVar
 
 from chacha.errors import ConfigError
 
@@ -217,8 +216,6 @@ class PairedBetting:
     renews: float = 2.0
     warm_up: int = 2
     coin: Coin | None = None
-
-    paired: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not 0 < self.alpha < 1:
