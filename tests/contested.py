@@ -14,7 +14,7 @@ from chacha.losses import Squared
 from chacha.observed import Round
 from chacha.paired import PairedBetting
 from chacha.space import Interactions, LogUniform, Space
-from chacha.turns import Given, Move, NextMove
+from chacha.turns import Asked, Given, Move, NextMove
 from tests.scripted import ScriptedOracle, conf, name_of
 
 __all__ = [
@@ -95,10 +95,10 @@ class Counted:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.moves, name)
 
-    def next(self, champion: Config, *given: Any) -> Move | None:
-        move: Move | None = self.moves.next(champion, *given)
+    def next(self, asked: Asked) -> Move | None:
+        move: Move | None = self.moves.next(asked)
         if move is not None:
-            key = champion, move.kind, move.name
+            key = asked.champion, move.kind, move.name
             self.gone[key] = self.gone.get(key, 0) + 1
         return move
 

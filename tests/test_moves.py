@@ -17,7 +17,7 @@ from chacha.moves import Moves
 from chacha.paired import PairedBetting
 from chacha.space import Choice, Domain, Integer, Interactions, LogUniform, Space, Uniform
 from chacha.steps import SMALLEST, Steps
-from chacha.turns import Move
+from chacha.turns import Asked, Move
 from tests.contested import Seen, contest, feed
 
 PRODUCTS = Space.of({"interactions": Interactions()})
@@ -51,7 +51,7 @@ def offered(
 ) -> dict[str, list[Move]]:
     """Everything that is proposed if nothing ever leaves, by kind."""
     live: dict[Move, int] = {}
-    while (move := moves.next(champion, groups, found or Found(), live, 0)) is not None:
+    while (move := moves.next(Asked(champion, groups, found or Found(), live, 0))) is not None:
         live[move] = 0
     kinds: dict[str, list[Move]] = {}
     for move in live:
@@ -178,7 +178,7 @@ def test_who_was_tried_least_is_next() -> None:
     """A move that was eliminated waits longer than one whose lease ended."""
     moves, went = Moves(Space.of({"interactions": Interactions()}), squares=False, free=1), []
     for _ in range(12):
-        move = moves.next(Config(), "abc", Found(), {}, 0)
+        move = moves.next(Asked(Config(), "abc", Found(), {}, 0))
         assert move is not None
         went.append((move.config.since(Config()), move.tried))
         moves.ended(move, 10, eliminated=move.name == ("a", "b"), until=0)
@@ -192,7 +192,7 @@ def test_who_rests_is_next_only_if_nobody_else_is_left() -> None:
     moves = Moves(PRODUCTS, squares=False, free=1)
     went = []
     for t in (0, 10, 20, 30, 40, 200):
-        move = moves.next(Config(), "abc", Found(), {}, t)
+        move = moves.next(Asked(Config(), "abc", Found(), {}, t))
         assert move is not None
         went.append(move.config.since(Config()))
         moves.ended(move, 10, eliminated=False, until=100 if "c" in str(move.name) else t + 15)
@@ -237,7 +237,7 @@ def test_a_step_is_halved_when_every_point_was_tried_twice() -> None:
     moves, champion = Moves(Space.of(RATE)), Config(values={"learning_rate": 0.5})
     went = []
     for _ in range(9):
-        move = moves.next(champion, "ab", Found(), {}, 0)
+        move = moves.next(Asked(champion, "ab", Found(), {}, 0))
         assert move is not None
         went.append(move.config.values["learning_rate"])
         moves.ended(move, 10, eliminated=False, until=0)

@@ -21,7 +21,7 @@ from chacha.paired import PairedBetting, Pairing, worst
 from chacha.screen import Screen
 from chacha.screening import Gains, Screening
 from chacha.summary import describe
-from chacha.turns import ELIMINATED, Move, NextMove
+from chacha.turns import ELIMINATED, Asked, Move, NextMove
 from chacha.verdicts import doubled, eliminated, promoted, retired
 from chacha.window import Window
 
@@ -239,7 +239,7 @@ class Contest:
         told: list[Decision] = []
         while len(self.pairings) < self.budget - 1:
             live = {self.came_by[c]: pairing.n for c, pairing in self.pairings.items()}
-            move = self.moves.next(self.champion, seen.groups, self.screen, live, self.t)
+            move = self.moves.next(Asked(self.champion, seen.groups, self.screen, live, self.t))
             if move is None or move.config in self.live:
                 break
             self._pair(move)

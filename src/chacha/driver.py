@@ -19,9 +19,8 @@ from chacha.losses import Loss
 from chacha.observed import Observed, Round, SeenWithLoss, StreamFacts
 from chacha.oracle import proposals_of
 from chacha.pool import Copies, LivePool
-from chacha.screening import Gains
 from chacha.summary import LiveModel, Step, Summary
-from chacha.turns import Move
+from chacha.turns import Asked, Move
 
 __all__ = ["Core", "Driver", "Forecast", "PlainDriver"]
 
@@ -54,17 +53,10 @@ class Careful:
         self.crowned, self.ended = moves.crowned, moves.ended
         self.candidates = moves.candidates
 
-    def next(
-        self,
-        champion: Config,
-        groups: Sequence[str],
-        gains: Gains,
-        live: Mapping[Move, int],
-        t: int,
-    ) -> Move | None:
+    def next(self, asked: Asked) -> Move | None:
         """What they propose."""
         try:
-            return self._moves.next(champion, groups, gains, live, t)
+            return self._moves.next(asked)
         except Exception as error:
             self._failures.append(error)
             self._core.restless = True

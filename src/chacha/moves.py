@@ -6,7 +6,7 @@ whenever a slot is free, and told what became of its challengers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, combinations, combinations_with_replacement, islice
 from typing import Any
@@ -15,7 +15,7 @@ from chacha.config import Config, Product, product
 from chacha.screening import Gains
 from chacha.space import Space
 from chacha.steps import IN_VAIN, Steps
-from chacha.turns import Move, Offer, Turns, same
+from chacha.turns import Asked, Move, Offer, Turns, same
 
 __all__ = ["Moves"]
 
@@ -41,7 +41,7 @@ class Moves(Turns):
     >>> moves = Moves(Space.of({"interactions": Interactions()}))
     >>> screen, live = Screen(Screening()), {}
     >>> for _ in range(4):
-    ...     live[moves.next(Config(), ["a", "b"], screen, live, t=0)] = 0
+    ...     live[moves.next(Asked(Config(), ["a", "b"], screen, live, t=0))] = 0
     >>> [(move.kind, move.config.since(Config())) for move in live]
     [('several', '+ab'), ('one', '+aa'), ('several', '+aa +ab +bb'), ('one', '+bb')]
     """
@@ -75,15 +75,9 @@ class Moves(Turns):
         names = ("grow", "free", "best", "few", "order", "squares")
         return {"is": "Moves", **{name: getattr(self, name) for name in names}}
 
-    def next(
-        self,
-        champion: Config,
-        groups: Sequence[str],
-        gains: Gains,
-        live: Mapping[Move, int],
-        t: int,
-    ) -> Move | None:
+    def next(self, asked: Asked) -> Move | None:
         """The next challenger, or None if there is nothing that is not live."""
+        champion, groups, gains = asked.champion, asked.groups, asked.gains
         kinds: dict[str, Callable[[], Iterable[Offer]]] = {}
         if self.space.domains:
             kinds["values"] = partial(self._values, champion)
@@ -92,7 +86,7 @@ class Moves(Turns):
             kinds["one"] = partial(self._one, champion, groups, gains)
             kinds["fewer"] = partial(self._fewer, champion)
         kinds["back"] = self._back
-        return self.pick(kinds, champion, live, t)
+        return self.pick(kinds, asked)
 
     def crowned(self, move: Move | None, dethroned: Config) -> None:
         """The champion changed; a step that won is remembered, and so is who was dethroned."""

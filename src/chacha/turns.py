@@ -10,7 +10,7 @@ from chacha.config import Config, Product
 from chacha.oracle import ConfigOracle, proposals_of
 from chacha.screening import Gains
 
-__all__ = ["Given", "Move", "NextMove", "Offer", "Turns", "same"]
+__all__ = ["Asked", "Given", "Move", "NextMove", "Offer", "Turns", "same"]
 
 ELIMINATED = 3  # a challenger that was worse waits as if it had used up three leases
 
@@ -26,19 +26,25 @@ class Move(NamedTuple):
     tried: int = 0
 
 
+class Asked(NamedTuple):
+    """What is asked when a slot is free: next to whom, and what is known.
+
+    `live` has the moves that are live, with their examples; `t` is the example.
+    """
+
+    champion: Config
+    groups: Sequence[str]
+    gains: Gains
+    live: Mapping[Move, int]
+    t: int
+
+
 @runtime_checkable
 class NextMove(Protocol):
     """Proposes the next challenger, and learns what became of it."""
 
-    def next(
-        self,
-        champion: Config,
-        groups: Sequence[str],
-        gains: Gains,
-        live: Mapping[Move, int],
-        t: int,
-    ) -> Move | None:
-        """A move that is not live; `live` has those that are, and their examples."""
+    def next(self, asked: Asked) -> Move | None:
+        """A move that is not live."""
 
     def crowned(self, move: Move | None, dethroned: Config) -> None:
         """The champion changed: by that move, or back to the one before (None)."""
@@ -73,18 +79,16 @@ class Turns:
     def pick(
         self,
         kinds: Mapping[str, Callable[[], Iterable[Offer]]],
-        champion: Config,
-        live: Mapping[Move, int],
-        t: int,
+        asked: Asked,
     ) -> Move | None:
         """The kind with the fewest live, then the least examples; of it the least tried.
 
         Whoever rests is taken only if nobody else is left.
         """
-        taken = {champion, *(move.config for move in live)}
+        taken = {asked.champion, *(move.config for move in asked.live)}
 
         def rank(kind: str) -> tuple[int, int]:
-            running = [n for move, n in live.items() if move.kind == kind]
+            running = [n for move, n in asked.live.items() if move.kind == kind]
             return len(running), self.spent.get(kind, 0) + sum(running)
 
         order = sorted(kinds, key=rank)
@@ -92,7 +96,7 @@ class Turns:
             for kind in order:
                 offers = kinds[kind]()
                 if rested:
-                    offers = (o for o in offers if self.rests.get((kind, o[0]), 0) <= t)
+                    offers = (o for o in offers if self.rests.get((kind, o[0]), 0) <= asked.t)
                 if (found := self._least_tried(kind, offers, taken)) is not None:
                     return found
         return None
@@ -123,7 +127,7 @@ class Given(Turns):
     >>> from chacha import Screening
     >>> from chacha.screen import Screen
     >>> given = Given(lambda champion, groups: [champion.with_product(groups)])
-    >>> given.next(Config(), "ab", Screen(Screening()), {}, t=0).config.since(Config())
+    >>> given.next(Asked(Config(), "ab", Screen(Screening()), {}, t=0)).config.since(Config())
     '+ab'
     """
 
@@ -133,20 +137,15 @@ class Given(Turns):
         self.proposed: list[Config] | None = None
         self._groups: tuple[str, ...] = ()
 
-    def next(
-        self,
-        champion: Config,
-        groups: Sequence[str],
-        gains: Gains,
-        live: Mapping[Move, int],
-        t: int,
-    ) -> Move | None:
+    def next(self, asked: Asked) -> Move | None:
         """Of what the oracle proposed, whoever was tried least."""
-        if self.proposed is None or tuple(groups) != self._groups:
-            found = [*(self.proposed or ()), *proposals_of(self.oracle, champion, groups)]
-            self.proposed, self._groups = list(dict.fromkeys(found)), tuple(groups)
+        groups = tuple(asked.groups)
+        if self.proposed is None or groups != self._groups:
+            found = proposals_of(self.oracle, asked.champion, asked.groups)
+            self.proposed = list(dict.fromkeys([*(self.proposed or ()), *found]))
+            self._groups = groups
         offers = [(str(config), partial(same, config)) for config in self.proposed]
-        return self.pick({"given": lambda: offers}, champion, live, t)
+        return self.pick({"given": lambda: offers}, asked)
 
     def crowned(self, move: Move | None, dethroned: Config) -> None:
         """The next question goes to the oracle."""

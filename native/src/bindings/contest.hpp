@@ -1,5 +1,11 @@
-// The contest and the screen, as Python sets and reads them.
+// The contest and the screen, as Python sets and reads them: part of bindings.cpp.
 #pragma once
+
+#include <tuple>
+
+#include "bindings/pyengine.hpp"
+
+using namespace nb::literals;
 
 namespace chacha {
 namespace {

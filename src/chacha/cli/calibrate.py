@@ -83,6 +83,7 @@ def calibrate(
             for share in calibrating.run():
                 bar.update(task, completed=share)
     except KeyboardInterrupt:
+        console.print("interrupted; a rate of some of the runs is not told")
         raise typer.Exit(1) from None
     found = calibrating.result
     assert found is not None

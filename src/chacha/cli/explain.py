@@ -69,7 +69,7 @@ def sentence(decision: Decision, champion: Config, initial: Config) -> str:
     who = decision.config.since(champion)
     if decision.config == initial:
         who = "the initial configuration"
-    if getattr(decision, "odds", None) is not None:
+    if getattr(decision, "odds", None) is not None and not getattr(decision, "eliminated", False):
         return _paired_sentence(decision, who)
     match decision:
         case WentLive():
@@ -107,8 +107,6 @@ def _paired_sentence(decision: Any, who: str) -> str:
     match decision:
         case LeaseDoubled():
             return f"{who} may go on to {decision.lease} examples: {odds}"
-        case Retired(eliminated=True):
-            return f"{who} left its slot after {decision.n} examples: it is out"
         case Retired():
             return f"{who} made room after {decision.n} examples: {odds}"
         case Eliminated():
