@@ -206,6 +206,7 @@ void Bank::rebuild() {
   const auto damped = [this](std::uint32_t lane) { return !lanes_[lane].seeds.empty(); };
   std::vector<std::int32_t> masks((products.size() + 2) * width_);
   std::vector<float> seeds(std::any_of(live.begin(), live.end(), damped) ? masks.size() : 0);
+  std::vector<std::uint32_t> mask_of_group(groups_.size());
   for (const std::uint32_t lane : live) {
     masks[lane] = -1;
     masks[width_ + lane] = lanes_[lane].options.constant ? -1 : 0;
@@ -221,8 +222,14 @@ void Bank::rebuild() {
       if (damped(lane)) seeds[(i + 2) * width_ + lane] = lanes_[lane].seeds[at];
     }
   }
+  for (const Product& product : products) {
+    if (product.groups.size() == 1) mask_of_group[product.groups[0]] = product.mask;
+  }
+  const auto single = [](const Product& product) { return product.groups.size() == 1; };
+  products.erase(std::remove_if(products.begin(), products.end(), single), products.end());
   live_ = std::move(live);
   products_ = std::move(products);
+  mask_of_group_ = std::move(mask_of_group);
   masks_ = std::move(masks);
   seeds_ = std::move(seeds);
   look_at_options();

@@ -44,7 +44,7 @@ struct Dump {
   std::vector<float> w, adaptive, norm;
 };
 
-using GroupList = std::vector<std::uint32_t>;  // a product: the numbers of its groups
+using GroupList = std::vector<std::uint32_t>;  // a product: the numbers of its groups; of one: a derived group
 
 class Bank {
  public:
@@ -175,7 +175,9 @@ class Bank {
   void refresh(const Example& example, bool learning);
   void resolve(const Recipe& recipe, const Example& example, bool learning);
   void resolve_direct(const Recipe& recipe, const Example& example);
-  void write_recipes(const Example& example);
+  void write_singles(const Example& example);
+  void write_derived(const Example& example, std::size_t& wide);
+  void write_recipes(const Example& example, std::size_t wide);
   void write_recipe(const Product& product, const Example& example, bool several, std::size_t& wide,
                     std::size_t& narrow);
   void order_parts();
@@ -209,6 +211,7 @@ class Bank {
   std::vector<Lane> lanes_;
   std::vector<std::uint32_t> live_;
   std::vector<Product> products_;
+  std::vector<std::uint32_t> mask_of_group_;  // of derived groups; 0: no live model has it
   std::vector<std::int32_t> masks_;
   std::vector<float> seeds_;  // laid out as the masks; empty if nothing is damped
   std::vector<LaneRates> rates_;
@@ -227,7 +230,12 @@ class Bank {
     Segment segment;
     std::int64_t owner;
   };
-  std::vector<Piece> pieces_;      // one for each product, and for single features
+  std::vector<Piece> pieces_;      // one for each product and derived group, and for single features
+  struct DerivedPiece {
+    Piece piece;
+    unsigned char letter;
+  };
+  std::vector<DerivedPiece> derived_;  // those of the example at hand
   std::vector<Segment> segments_;  // the wide ones
   std::vector<Part> parts_;
   std::vector<Range> ranges_;

@@ -13,6 +13,7 @@
 #include "bindings/arrays.hpp"
 #include "bindings/columns.hpp"
 #include "bindings/contest.hpp"
+#include "bindings/deriving.hpp"
 #include "bindings/dicts.hpp"
 #include "bindings/pyengine.hpp"
 #include "engine.hpp"
@@ -58,6 +59,7 @@ NB_MODULE(_native, module) {
 
   nb::class_<PyEngine> engine(module, "Engine", nb::is_weak_referenceable());
   bind_contest(engine);
+  bind_derived(engine);
   engine
       .def(nb::init<int, const std::string&>(), "bits"_a, "kernel"_a = "")
       .def("start",

@@ -32,6 +32,15 @@ void Column::append_cell(std::size_t row, Example& example) const {
   for (std::size_t i = 0; i < missing_hashes.size(); ++i) example.add(missing_hashes[i], missing_values[i]);
 }
 
+std::string ColumnBlock::name(const Groups& groups, std::uint32_t group, std::uint32_t hash) const {
+  for (const Part& part : parts) {
+    for (const Column& column : part.columns) {
+      if (part.group == group && column.has_numbers() && column.hash == hash) return column.name;
+    }
+  }
+  return std::to_string(hash - groups.seed(group));
+}
+
 void Engine::cut_tile(const ColumnBlock& block, std::size_t row, std::size_t end) {
   const bool same = tile_.block == &block;
   tile_.block = nullptr;
@@ -163,6 +172,7 @@ bool Engine::read_numbers(std::size_t row) {
 
 // False if a number is not finite.
 bool Engine::read_row(const ColumnBlock& block, std::size_t row) {
+  example_.drop_derived();
   if (tile_.filled && refill_row(block, row)) {
     tile_.again = tile_.grid;
     return true;
@@ -174,7 +184,8 @@ bool Engine::read_row(const ColumnBlock& block, std::size_t row) {
   example_.labelled = true;
   example_.label = block.labels[row];
   if (block.weights != nullptr) example_.weight = block.weights[row];
-  example_.settle(groups_, empty_);
+  settle(block);
+  tile_.filled = tile_.filled && !derivation_.has_given();
   empty_.insert(empty_.end(), tile_.empty.begin(), tile_.empty.end());
   return finite && example_.weight >= 0.0F && std::isfinite(example_.weight);
 }

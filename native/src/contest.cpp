@@ -191,7 +191,7 @@ void Contest::choose() noexcept {
   double best = 0.0;
   for (std::size_t i = 0; i < challengers_.size(); ++i) {
     const Helping& helping = challengers_[i].helping;
-    if (helping.n < blending_.burn_in) continue;
+    if (helping.n < (charged_ < blending_.burn_in ? 2 : blending_.burn_in)) continue;
     for (const double share : kShares) {
       const double gain = helping.gain(share, blending_.noise);
       if (!(gain > best)) continue;

@@ -43,9 +43,11 @@ std::uint32_t Engine::start(int bits, const Options& options, const std::vector<
   if (!(damping >= 0.0F && std::isfinite(damping))) throw std::invalid_argument("damping is a number of at least 0");
   Model model;
   for (const auto& names : products) {
-    if (names.size() < 2) throw std::invalid_argument("a product has at least two groups");
     GroupList groups;
     for (const std::string& name : names) groups.push_back(groups_.number(name));
+    if (groups.size() < 2 && (groups.empty() || !derivation_.knows(groups[0]))) {
+      throw std::invalid_argument("a product has at least two groups, or is a derived one");
+    }
     model.products.push_back(std::move(groups));
   }
   std::size_t number = 0;
@@ -65,12 +67,42 @@ std::uint32_t Engine::start(int bits, const Options& options, const std::vector<
     throw;
   }
   models_[number] = std::move(model);
+  find_needed();
   return static_cast<std::uint32_t>(number);
+}
+
+// The derived groups of all live models.
+void Engine::find_needed() {
+  if (!derivation_.on()) return;
+  std::vector<std::uint32_t> groups;
+  for (const Model& model : models_) {
+    for (const GroupList& product : model.products) groups.insert(groups.end(), product.begin(), product.end());
+  }
+  derivation_.need(groups);
+}
+
+void Engine::add_derived(const std::string& name, Kind kind, const std::string& source, double parameter) {
+  const bool of_label = source.empty();
+  derivation_.add(groups_.number(name), kind, of_label ? kLabel : groups_.number(source), parameter);
+}
+
+std::vector<Engine::NamedFeatures> Engine::derived_features(const std::vector<std::string>& groups) {
+  derivation_.derive(example_, false, *names_);
+  std::vector<NamedFeatures> found;
+  for (const std::string& name : groups) found.push_back(derivation_.named(example_, groups_.number(name)));
+  return found;
+}
+
+void Engine::settle(const Names& names) {
+  names_ = &names;
+  derivation_.set_apart(example_);
+  example_.settle(groups_, empty_);
 }
 
 void Engine::stop(std::uint32_t model) {
   live(model).bank->stop(live(model).lane);
   models_[model] = Model();
+  find_needed();
   race_.forget(model);
   contest_.forget(model);
   drop_empty_banks();
@@ -93,7 +125,8 @@ void Engine::drop_empty_banks() noexcept {
 
 bool Engine::parse_into(std::string_view line) {
   if (!parse_line(line, groups_, example_)) return false;
-  example_.settle(groups_, empty_);
+  text_names_.line = line;
+  settle(text_names_);
   return true;
 }
 
@@ -109,6 +142,7 @@ bool Engine::take_label() {
 }
 
 void Engine::predict() {
+  derivation_.derive(example_, false, *names_);
   for (const auto& bank : banks_) bank->expand(example_, false);
   for (std::size_t i = 0; i < banks_.size(); ++i) banks_[i]->predict(example_, by_lane_[i].data());
   for (Model& model : models_) {
@@ -119,8 +153,10 @@ void Engine::predict() {
 }
 
 void Engine::learn() {
+  derivation_.derive(example_, true, *names_);
   for (const auto& bank : banks_) bank->expand(example_, true);
   learn_all();
+  derivation_.observe(example_);
 }
 
 void Engine::learn_all() noexcept {
@@ -196,12 +232,13 @@ void Engine::observe() {
 
 // Finds the places of all features: of a row of numbers in a grid, of anything else one by one.
 void Engine::expand() {
-  const bool row = tile_.block != nullptr && tile_.grid && !tile_.filled;
+  const bool derived = example_.has_derived();
+  const bool row = tile_.block != nullptr && tile_.grid && !tile_.filled && !derived;
   for (const auto& bank : banks_) {
     if (row && bank->lay_out(tile_.parts, tile_.number)) {
       bank->expand_row(example_, tile_.column_of.data());
     } else {
-      bank->expand(example_, true, tile_.again);
+      bank->expand(example_, true, tile_.again && !derived);
     }
   }
 }
@@ -214,6 +251,7 @@ Status Engine::step(const Forecast* forecast) {
     return Status::kBegin;
   }
   if (!(contested_ ? contest_.whole() : race_.whole())) throw std::logic_error("a contender was stopped, or none was set");
+  if (derivation_.on()) derivation_.derive(example_, true, *names_);
   if (contested_) screen_.prepare(example_, groups_.size(), contest_.live());
   expand();
   // From here on nothing throws: an example is learned as a whole, or not at all.
@@ -225,6 +263,7 @@ Status Engine::step(const Forecast* forecast) {
   if (grown) count_features();
   learn_all();
   charge(forecast);
+  derivation_.observe(example_);
   due_ = decide();
   return due_ ? Status::kDecide : Status::kFine;
 }
@@ -271,7 +310,7 @@ void Engine::charge_contest(const Forecast* forecast, double y, double weight) n
     }
   }
   contest_.charge(loss_, served_raw_, y, weight);
-  screen_.learn(example_, loss_.residual(contest_.champion_raw(), y), contest_.live());
+  screen_.learn(example_, derivation_, loss_.residual(contest_.champion_raw(), y), contest_.live());
 }
 
 bool Engine::decide() noexcept {
@@ -360,7 +399,7 @@ std::size_t Engine::pass_over(std::string_view text, int depth) {
 }
 
 std::size_t Engine::bytes() const {
-  std::size_t total = sizeof(Engine) + observed_.bytes() + screen_.bytes();
+  std::size_t total = sizeof(Engine) + observed_.bytes() + screen_.bytes() + derivation_.bytes();
   for (const auto& bank : banks_) total += sizeof(Bank) + bank->bytes();
   return total;
 }

@@ -10,8 +10,10 @@
 
 #include "bank.hpp"
 #include "contest.hpp"
+#include "derived.hpp"
 #include "evidence.hpp"
 #include "observed.hpp"
+#include "parser.hpp"
 #include "race.hpp"
 #include "screen.hpp"
 
@@ -59,6 +61,7 @@ struct Progress {
 
 // One column of a table: a number for every row, or one of some cells, each with its features.
 struct Column {
+  std::string name;  // of numbers
   std::uint32_t hash = 0;
   const float* numbers = nullptr;          // NaN: missing
   const double* doubles = nullptr;         // the same; each counts as the nearest float
@@ -78,7 +81,9 @@ struct Column {
   void append_cell(std::size_t row, Example& example) const;
 };
 
-struct ColumnBlock {
+struct ColumnBlock : Names {
+  std::string name(const Groups& groups, std::uint32_t group, std::uint32_t hash) const override;
+
   struct Part {
     std::uint32_t group;
     std::vector<Column> columns;
@@ -110,8 +115,16 @@ class Engine {
 
   // Predicting and learning without statistics. `raw(model)` holds the predictions then.
   bool parse(std::string_view line) { return parse_into(line); }
-  // The example that was put into `example()` by hand.
-  void settle() { example_.settle(groups_, empty_); }
+  // The example that was put into `example()` by hand; `names` knows those of its features.
+  void settle(const Names& names);
+
+  // Derived groups. `first`: how many values the knots of a column are made of.
+  void turn_on_derivation(std::size_t first) { derivation_.turn_on(first); }
+  void add_derived(const std::string& name, Kind kind, const std::string& source, double parameter);
+  Derivation& derivation() { return derivation_; }
+  // The features of derived groups of the example at hand, by name.
+  using NamedFeatures = std::vector<std::pair<std::string, float>>;
+  std::vector<NamedFeatures> derived_features(const std::vector<std::string>& groups);
   void predict();
   void learn();
   double raw(std::uint32_t model) const { return live(model).raw; }
@@ -183,6 +196,7 @@ class Engine {
   const Model& live(std::uint32_t model) const;
   Model& live(std::uint32_t model) { return const_cast<Model&>(static_cast<const Engine*>(this)->live(model)); }
   void drop_empty_banks() noexcept;
+  void find_needed();
   bool parse_into(std::string_view line);
   void cut_tile(const ColumnBlock& block, std::size_t row, std::size_t end);
   void look_at(const ColumnBlock& block);
@@ -204,6 +218,9 @@ class Engine {
 
   const Kernel* kernel_;
   Groups groups_;
+  Derivation derivation_{groups_};
+  const Names* names_ = &text_names_;  // of the features of the example at hand
+  TextNames text_names_;
   Observed observed_;
   std::vector<std::unique_ptr<Bank>> banks_;
   std::vector<Model> models_;

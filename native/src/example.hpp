@@ -28,7 +28,24 @@ struct Example {
   Pod<std::uint32_t> hashes;  // of all features
   Pod<float> values;
 
+  // Derived groups come behind those of the example itself.
+  std::size_t raw_runs() const { return derived_ ? raw_runs_ : runs.size(); }
+  std::size_t raw_features() const { return derived_ ? raw_features_ : hashes.size(); }
+  bool has_derived() const { return runs.size() > raw_runs(); }
+  void begin_derived() {
+    derived_ = true;
+    raw_runs_ = runs.size();
+    raw_features_ = hashes.size();
+  }
+  void drop_derived() {
+    runs.resize(raw_runs());
+    hashes.resize(raw_features());
+    values.resize(raw_features());
+    derived_ = false;
+  }
+
   void clear() {
+    derived_ = false;
     settled_ = true;
     letters_ = {};
     labelled = false;
@@ -85,6 +102,8 @@ struct Example {
   void arrange(const Groups& groups, std::vector<std::uint32_t>& empty);
   void regroup(const Groups& groups);
 
+  bool derived_ = false;
+  std::size_t raw_runs_ = 0, raw_features_ = 0;
   bool settled_ = true;  // as long as every run has a letter of its own, and a feature
   std::array<std::uint64_t, 4> letters_{};
 

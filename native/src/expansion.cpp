@@ -206,7 +206,7 @@ void Bank::expand(const Example& example, bool learning, bool again) {
 
 // Another shape than before: everything is looked up.
 void Bank::renew(const Example& example, bool learning) {
-  const std::size_t single = example.hashes.size();
+  const std::size_t single = example.raw_features();
   complete_ = true;  // until a feature without a place is met
   places_.resize(single + 1);
   pieces_.clear();
@@ -214,14 +214,10 @@ void Bank::renew(const Example& example, bool learning) {
   recipe_ranges_.clear();
   for (std::size_t i = 0; i < single; ++i) places_[i] = wide_place(example.hashes[i] & mask_, learning);
   places_[single] = wide_place(kConstant & mask_, learning);
-  const auto n = static_cast<std::uint32_t>(single);
-  if (all_constant_) {
-    pieces_.push_back({{0, n + 1, 0}, -1});
-  } else {
-    pieces_.push_back({{0, n, 0}, -1});
-    pieces_.push_back({{n, n + 1, 1}, -1});
-  }
-  write_recipes(example);
+  std::size_t wide = single + 1;
+  write_derived(example, wide);
+  write_singles(example);
+  write_recipes(example, wide);
   // Narrow ones come last: by then no index can move from a narrow place to a wide one.
   for (const Recipe& recipe : recipes_) {
     if (recipe.owner < 0) resolve(recipe, example, learning);
@@ -233,13 +229,58 @@ void Bank::renew(const Example& example, bool learning) {
   last_runs_ = example.runs;
 }
 
+// Where the features of derived groups go: behind the single ones and the constant.
+void Bank::write_derived(const Example& example, std::size_t& wide) {
+  derived_.clear();
+  for (std::size_t r = example.raw_runs(); r < example.runs.size(); ++r) {
+    const Run run = example.runs[r];
+    const std::uint32_t mask = run.group < mask_of_group_.size() ? mask_of_group_[run.group] : 0;
+    if (mask == 0) continue;
+    const auto at = static_cast<std::uint32_t>(wide);
+    wide += run.end - run.begin;
+    recipes_.push_back({static_cast<std::uint32_t>(recipe_ranges_.size()), 1, at, -1});
+    recipe_ranges_.push_back({run.begin, run.end});
+    derived_.push_back({{{at, static_cast<std::uint32_t>(wide), mask}, -1}, groups_.letter(run.group)});
+  }
+}
+
+// Single features in VW's order: those of one first letter together, derived groups last among
+// them; then the constant.
+void Bank::write_singles(const Example& example) {
+  const auto n = static_cast<std::uint32_t>(example.raw_features());
+  if (derived_.empty() && all_constant_) {
+    pieces_.push_back({{0, n + 1, 0}, -1});
+    return;
+  }
+  std::uint32_t begin = 0;
+  const auto add_raw = [&](std::uint32_t end) {
+    if (end > begin) pieces_.push_back({{begin, end, 0}, -1});
+    begin = end;
+  };
+  for (std::size_t r = 0; r < example.raw_runs() && !derived_.empty(); ++r) {
+    const unsigned char letter = groups_.letter(example.runs[r].group);
+    if (r + 1 < example.raw_runs() && groups_.letter(example.runs[r + 1].group) == letter) continue;
+    for (DerivedPiece& derived : derived_) {
+      if (derived.letter != letter || derived.piece.segment.mask == 0) continue;
+      add_raw(example.runs[r].end);
+      pieces_.push_back(derived.piece);
+      derived.piece.segment.mask = 0;  // it has its place
+    }
+  }
+  add_raw(n);
+  for (const DerivedPiece& derived : derived_) {
+    if (derived.piece.segment.mask != 0) pieces_.push_back(derived.piece);
+  }
+  pieces_.push_back({{n, n + 1, all_constant_ ? 0U : 1U}, -1});
+}
+
 // The shape of the last example: only what hangs on features that differ is looked up.
 void Bank::refresh(const Example& example, bool learning) {
   changed_.assign(example.hashes.size(), 0);
   for (std::size_t i = 0; i < example.hashes.size(); ++i) {
     if (example.hashes[i] == last_hashes_[i]) continue;
     changed_[i] = 1;
-    places_[i] = wide_place(example.hashes[i] & mask_, learning);
+    if (i < example.raw_features()) places_[i] = wide_place(example.hashes[i] & mask_, learning);
   }
   const auto touched = [this](const Recipe& recipe) {
     for (std::uint32_t k = 0; k < recipe.length; ++k) {
@@ -260,13 +301,17 @@ void Bank::refresh(const Example& example, bool learning) {
 
 // The values of all features, where their places are known.
 void Bank::cook(const Example& example) {
-  float* out = values_.data();
-  for (const float value : example.values) *out++ = value;
-  *out++ = 1.0F;
   const float* x = example.values.data();
+  const std::size_t single = example.raw_features();
+  std::copy_n(x, single, values_.data());
+  values_[single] = 1.0F;
   for (const Recipe& recipe : recipes_) {
     const Range* ranges = recipe_ranges_.data() + recipe.first;
     float* to = (recipe.owner < 0 ? values_ : narrow_values_).data() + recipe.at;
+    if (recipe.length == 1) {
+      std::copy(x + ranges->begin, x + ranges->end, to);
+      continue;
+    }
     if (ranges[0].end - ranges[0].begin == 1 && ranges[1].end - ranges[1].begin == 1 && recipe.length == 2) {
       *to = x[ranges[0].begin] * x[ranges[1].begin];
       continue;
@@ -279,8 +324,7 @@ void Bank::cook(const Example& example) {
 }
 
 // What the products of the live models make of the runs of an example.
-void Bank::write_recipes(const Example& example) {
-  std::size_t wide = places_.size();
+void Bank::write_recipes(const Example& example, std::size_t wide) {
   std::size_t narrow = 0;
   if (!products_.empty()) {
     if (run_of_.size() < groups_.size()) run_of_.resize(groups_.size());

@@ -54,7 +54,8 @@ bool Observed::observe_label(const Example& example, const std::vector<std::uint
 
 bool Observed::observe(const Example& example, const std::vector<std::uint32_t>& empty, Bank* bank) noexcept {
   bool changed = observe_label(example, empty);
-  for (const Run& run : example.runs) {
+  for (std::size_t r = 0; r < example.raw_runs(); ++r) {
+    const Run run = example.runs[r];
     std::int64_t& size = sizes_[run.group];
     size = std::max<std::int64_t>(size, 0);
     for (std::uint32_t i = run.begin; i < run.end; ++i) {

@@ -302,4 +302,41 @@ bool parse_line(std::string_view line, Groups& groups, Example& example) {
   return BodyParser(body, line.data() + line.size(), groups, example).parse();
 }
 
+// Looked for from the beginning: it is asked once for a column.
+std::string TextNames::name(const Groups& groups, std::uint32_t group, std::uint32_t hash) const {
+  const std::uint32_t seed = groups.seed(group);
+  for (std::size_t bar = line.find('|'); bar != std::string_view::npos;) {
+    const std::size_t next = line.find('|', bar + 1);
+    std::string_view part = line.substr(bar + 1, (next == std::string_view::npos ? line.size() : next) - bar - 1);
+    bar = next;
+    std::uint32_t anonymous = 0;
+    bool first = true;
+    while (!part.empty()) {
+      const std::size_t stop = std::min(part.find_first_of(" \t\r\n"), part.size());
+      const std::string_view word = part.substr(0, stop);
+      part.remove_prefix(std::min(stop + 1, part.size()));
+      const std::size_t colon = std::min(word.find(':'), word.size());
+      const std::string_view name = word.substr(0, colon);
+      if (first) {
+        const std::string_view own = word.empty() ? std::string_view(&kDefaultGroup, 1) : name;
+        if (own != groups[group].name) break;
+        first = false;
+        continue;
+      }
+      if (word.empty()) continue;
+      if (name.empty()) {
+        if (seed + anonymous == hash) return std::to_string(anonymous);
+        ++anonymous;
+        continue;
+      }
+      const std::uint32_t own = hash_name(name, seed);
+      if (own == hash) return std::string(name);
+      if (colon < word.size() && hash_name(word.substr(colon + 1), own) == hash) {
+        return std::string(name) + "=" + std::string(word.substr(colon + 1));
+      }
+    }
+  }
+  return std::to_string(hash - seed);
+}
+
 }  // namespace chacha

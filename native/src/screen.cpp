@@ -38,7 +38,8 @@ std::size_t Screen::bytes() const {
 void Screen::prepare(const Example& example, std::size_t groups, std::size_t live) {
   if (active_.size() < groups) active_.resize(groups);
   if (spans_.size() < groups) spans_.resize(groups);
-  order_.resize(example.hashes.size());
+  made_.reserve(groups);
+  order_.reserve(example.hashes.capacity());
   features_.reserve(example.hashes.size() * live);
 }
 
@@ -48,6 +49,7 @@ std::size_t Screen::gather(const Example& example) noexcept {
     for (std::uint32_t i = run.begin; i < run.end; ++i) spans_[run.group].count += example.values[i] != 0.0F ? 1 : 0;
   }
   std::uint32_t at = 0;
+  order_.resize(example.hashes.size());
   for (const Run& run : example.runs) {
     Span& span = spans_[run.group];
     if (span.placed) continue;
@@ -62,7 +64,22 @@ std::size_t Screen::gather(const Example& example) noexcept {
       if (example.values[i] != 0.0F) order_[span.end++] = i;
     }
   }
+  order_.resize(at);
   return at;
+}
+
+// The derived groups of a candidate that no model has.
+void Screen::gather_more(const Candidate& candidate, Example& example, Derivation& derivation) noexcept {
+  for (const std::uint32_t group : candidate.groups) {
+    if (group >= spans_.size() || spans_[group].placed || !derivation.knows(group)) continue;
+    const Run run = derivation.more(example, group);
+    Span& span = spans_[group];
+    span.placed = true;
+    span.begin = static_cast<std::uint32_t>(order_.size());
+    for (std::uint32_t i = run.begin; i < run.end; ++i) order_.push_back(i);
+    span.end = static_cast<std::uint32_t>(order_.size());
+    made_.push_back(group);
+  }
 }
 
 double Screen::width(const Candidate& candidate) const noexcept {
@@ -79,21 +96,24 @@ double Screen::width(const Candidate& candidate) const noexcept {
   return product;
 }
 
-void Screen::learn(const Example& example, double residual, std::size_t live) noexcept {
+void Screen::learn(Example& example, Derivation& derivation, double residual, std::size_t live) noexcept {
   const std::size_t features = gather(example);
   ++examples_;
   if (share_ > 0.0 && !candidates_.empty() && std::isfinite(residual)) {
-    take_turns(example, residual, static_cast<double>(features) * static_cast<double>(live));
+    take_turns(example, derivation, residual, static_cast<double>(features) * static_cast<double>(live));
     low_ = std::min(low_, residual);
     high_ = std::max(high_, residual);
   }
   for (const Run& run : example.runs) spans_[run.group] = Span();
+  for (const std::uint32_t group : made_) spans_[group] = Span();
+  made_.clear();
 }
 
-void Screen::take_turns(const Example& example, double residual, double least) noexcept {
+void Screen::take_turns(Example& example, Derivation& derivation, double residual, double least) noexcept {
   credit_ = std::min(credit_ + share_ * least, least);
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
     Candidate& candidate = candidates_[turn_];
+    if (derivation.on()) gather_more(candidate, example, derivation);
     const double wide = width(candidate);
     if (wide > 0.0 && wide <= least) {
       if (wide > credit_) return;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "derived.hpp"
 #include "example.hpp"
 
 namespace chacha {
@@ -25,8 +26,9 @@ class Screen {
 
   // Makes room, so that `learn` does not throw.
   void prepare(const Example& example, std::size_t groups, std::size_t live);
-  // One example, what the champion left over, and how many models are live.
-  void learn(const Example& example, double residual, std::size_t live) noexcept;
+  // One example, what the champion left over, and how many models are live. Derived groups that
+  // no model has are made here, when the turn of a candidate comes.
+  void learn(Example& example, Derivation& derivation, double residual, std::size_t live) noexcept;
 
   std::int64_t rounds() const { return rounds_; }
   std::int64_t examples() const { return examples_; }
@@ -56,8 +58,9 @@ class Screen {
   };
 
   std::size_t gather(const Example& example) noexcept;
+  void gather_more(const Candidate& candidate, Example& example, Derivation& derivation) noexcept;
   double width(const Candidate& candidate) const noexcept;
-  void take_turns(const Example& example, double residual, double least) noexcept;
+  void take_turns(Example& example, Derivation& derivation, double residual, double least) noexcept;
   void expand(const Candidate& candidate, const Example& example) noexcept;
   void visit(const Candidate& candidate, const Example& example, std::size_t depth, std::uint32_t start,
              std::uint32_t half, double value) noexcept;
@@ -74,6 +77,7 @@ class Screen {
   // The example at hand: its features that are not zero, group by group.
   std::vector<Span> spans_;
   std::vector<std::uint32_t> order_;
+  std::vector<std::uint32_t> made_;  // groups whose turn came
   std::vector<Feature> features_;
 };
 

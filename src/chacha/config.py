@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from chacha.errors import ConfigError
+from chacha.features import features_of
 from chacha.words import Product, Value, canonical, product, show, show_product
 
 __all__ = ["Config", "Product", "Value", "canonical", "product", "show", "show_product"]
@@ -19,15 +20,16 @@ def _order(p: Product) -> tuple[int, Product]:
     return len(p), p
 
 
-_SLOTS = ("interactions", "values", "_key", "_hash")
+_SLOTS = ("interactions", "values", "features", "_key", "_hash")
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """A configuration: products of groups, and values of options (c in the paper).
+    """A configuration: products of groups, values of options (c in the paper), derived groups.
 
     Products are a set: order and repetition do not matter. Two configurations that
-    mean the same are equal and print alike.
+    mean the same are equal and print alike. A derived group (:mod:`chacha.features`) that
+    stands in a product is one of the features too.
 
     >>> c = Config(["ba", "cd", "ab"], {"learning_rate": 0.25})
     >>> print(c)
@@ -37,33 +39,44 @@ class Config:
     >>> print(c.vw_args())  # doctest: +NORMALIZE_WHITESPACE
     --experimental_full_name_interactions 'a|b'
     --experimental_full_name_interactions 'c|d' --learning_rate 0.25
+    >>> print(Config(values={"l2": 0.1}, features=["bins(a,16)"]))
+    features bins(a,16); no interactions; l2 0.1
     """
 
     interactions: tuple[Product, ...] = ()
     values: Mapping[str, Value] = field(default_factory=dict)
+    features: tuple[str, ...] = ()
     _key: tuple[Any, ...] = field(init=False, repr=False, compare=False)
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __init__(
-        self, interactions: Iterable[Iterable[str]] = (), values: Mapping[str, Any] | None = None
+        self,
+        interactions: Iterable[Iterable[str]] = (),
+        values: Mapping[str, Any] | None = None,
+        features: Iterable[str] = (),
     ) -> None:
         if isinstance(interactions, str):
             raise ConfigError(f"interactions must be a list of products, got {interactions!r}")
         pairs = {key: canonical(key, value) for key, value in sorted((values or {}).items())}
-        self._set(sorted({product(p) for p in interactions}, key=_order), pairs)
+        products = sorted({product(p) for p in interactions}, key=_order)
+        self._set(products, pairs, features_of(features))
 
-    def _set(self, products: Iterable[Product], values: Mapping[str, Value]) -> None:
+    def _set(
+        self, products: Iterable[Product], values: Mapping[str, Value], features: tuple[str, ...]
+    ) -> None:
         told = tuple((k, isinstance(v, bool), v) for k, v in values.items())
-        key = tuple(products), told
-        found = key[0], MappingProxyType(values), key, hash(key)
+        key = tuple(products), told, features
+        found = key[0], MappingProxyType(values), features, key, hash(key)
         for name, value in zip(_SLOTS, found, strict=True):
             object.__setattr__(self, name, value)
 
     @classmethod
-    def _of(cls, products: Iterable[Product], values: Mapping[str, Value]) -> Config:
+    def _of(
+        cls, products: Iterable[Product], values: Mapping[str, Value], features: tuple[str, ...]
+    ) -> Config:
         """A configuration of parts that are known to be in order."""
         made = object.__new__(cls)
-        made._set(products, dict(values))
+        made._set(products, dict(values), features)
         return made
 
     def __hash__(self) -> int:
@@ -73,11 +86,12 @@ class Config:
         return isinstance(other, Config) and self._key == other._key
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Config, (self.interactions, dict(self.values))
+        return Config, (self.interactions, dict(self.values), self.features)
 
     def __str__(self) -> str:
         products = ", ".join(map(show_product, self.interactions))
-        parts = [f"interactions {products}" if products else "no interactions"]
+        parts = [f"features {', '.join(self.features)}"] if self.features else []
+        parts += [f"interactions {products}" if products else "no interactions"]
         return "; ".join(parts + [f"{key} {show(value)}" for key, value in self.values.items()])
 
     def with_product(self, names: Iterable[str]) -> Config:
@@ -99,7 +113,7 @@ class Config:
             at = bisect_left(merged, _order(p), key=_order)
             if at == len(merged) or merged[at] != p:
                 merged.insert(at, p)
-        return self._of(merged, self.values)
+        return self._of(merged, self.values, self.features)
 
     def without_product(self, product: Product) -> Config:
         """This configuration with one product less.
@@ -107,7 +121,27 @@ class Config:
         >>> print(Config(["ab", "cd"]).without_product(("a", "b")))
         interactions cd
         """
-        return self._of([p for p in self.interactions if p != product], self.values)
+        return self._of([p for p in self.interactions if p != product], self.values, self.features)
+
+    def with_features(self, names: Iterable[str]) -> Config:
+        """This configuration with more derived groups.
+
+        >>> print(Config().with_features(["bins(temp,16)"]))
+        features bins(temp,16); no interactions
+        """
+        features = features_of([*self.features, *names])
+        return self._of(self.interactions, self.values, features)
+
+    def without_feature(self, name: str) -> Config:
+        """This configuration with one derived group less, and without its products.
+
+        >>> full = Config([("a", "log(b)"), "ab"], {}, ["log(b)"])
+        >>> print(full.without_feature("log(b)"))
+        interactions ab
+        """
+        kept = [p for p in self.interactions if name not in p]
+        features = tuple(feature for feature in self.features if feature != name)
+        return self._of(kept, self.values, features)
 
     def with_values(self, **values: Value) -> Config:
         """This configuration with some values replaced.
@@ -116,7 +150,8 @@ class Config:
         no interactions; learning_rate 0.1
         """
         changed = {key: canonical(key, value) for key, value in values.items()}
-        return self._of(self.interactions, dict(sorted({**self.values, **changed}.items())))
+        merged = dict(sorted({**self.values, **changed}.items()))
+        return self._of(self.interactions, merged, self.features)
 
     def since(self, other: Config) -> str:
         """What sets this configuration apart from `other`, in a word or two.
@@ -126,8 +161,10 @@ class Config:
         >>> Config().since(Config())
         '='
         """
+        words = [f"+{name}" for name in self.features if name not in other.features]
+        words += [f"-{name}" for name in other.features if name not in self.features]
         mine, theirs = set(self.interactions), set(other.interactions)
-        words = [f"+{show_product(p)}" for p in self.interactions if p not in theirs]
+        words += [f"+{show_product(p)}" for p in self.interactions if p not in theirs]
         words += [f"-{show_product(p)}" for p in other.interactions if p not in mine]
         words += [f"{k} {show(v)}" for k, v in self.values.items() if other.values.get(k) != v]
         return " ".join(words) or "="
@@ -164,7 +201,11 @@ class Config:
         >>> Config.from_json(Config(["ab"], {"l2": 0.1}).to_json()) == Config(["ab"], {"l2": 0.1})
         True
         """
-        return {"interactions": [list(p) for p in self.interactions], "values": dict(self.values)}
+        return {
+            "interactions": [list(p) for p in self.interactions],
+            "values": dict(self.values),
+            "features": list(self.features),
+        }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Config:
@@ -174,7 +215,7 @@ class Config:
         interactions ab
         """
         try:
-            return cls(data["interactions"], data["values"])
+            return cls(data["interactions"], data["values"], data.get("features", ()))
         except (KeyError, TypeError) as error:
             raise ConfigError(f"not a configuration: {data!r}") from error
 

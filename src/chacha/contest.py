@@ -48,7 +48,7 @@ class Contest:
     >>> from chacha.example import parse_line
     >>> from chacha.turns import Given
     >>> from chacha.observed import Round
-    >>> seen = SimpleNamespace(groups="ab", sizes={"a": 1, "b": 1})
+    >>> seen = SimpleNamespace(groups="ab", sizes={"a": 1, "b": 1}, columns=())
     >>> oracle = Given(lambda champion, groups: [champion.with_product(groups)])
     >>> contest = Contest(Config(), budget=2, moves=oracle, evidence=PairedBetting())
     >>> [d.kind for d in contest.begin(seen)]
@@ -234,12 +234,14 @@ class Contest:
         """Challengers for the free slots."""
         if self.budget < 2:
             return []
-        candidates = partial(self.moves.candidates, self.champion, seen.groups)
-        self.window.set(self.screen, self.champion, seen.groups, seen.sizes, candidates)
+        groups, columns = seen.groups, seen.columns
+        candidates = partial(self.moves.candidates, self.champion, groups, columns)
+        self.window.set(self.screen, self.champion, seen, candidates)
         told: list[Decision] = []
         while len(self.pairings) < self.budget - 1:
             live = {self.came_by[c]: pairing.n for c, pairing in self.pairings.items()}
-            move = self.moves.next(Asked(self.champion, seen.groups, self.screen, live, self.t))
+            asked = Asked(self.champion, groups, self.screen, live, self.t, columns)
+            move = self.moves.next(asked)
             if move is None or move.config in self.live:
                 break
             self._pair(move)

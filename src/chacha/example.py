@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -35,7 +35,8 @@ class Example:
     """One row: groups of features in order of appearance, label, weight, tag.
 
     `body` is the row as VW text, from the first bar on; :attr:`line` is the whole line.
-    `place` says where it was read, for messages.
+    `place` says where it was read, for messages. `derived` has groups that were made from the
+    others (:mod:`chacha.features`); a model uses those that its configuration has.
     Features of value 0 are left out, as VW does.
 
     >>> example = parse_line("1 0.5 'tag|user age:0.5 |item red")
@@ -53,6 +54,7 @@ class Example:
     tag: str = ""
     head: str = ""
     place: str = ""
+    derived: Mapping[str, Sequence[Feature]] = field(default_factory=dict)
 
     @property
     def line(self) -> str:
@@ -80,6 +82,7 @@ class Example:
             tag=self.tag,
             head=head,
             place=self.place,
+            derived=self.derived,
         )
 
 

@@ -72,7 +72,7 @@ def make_driver(core: Core, pool: LivePool, loss: Loss, **settings: Any) -> Driv
     'FusedDriver'
     'PlainDriver'
     """
-    if type(pool) is NativePool and (link := link_of(core, pool.engine, loss)) is not None:
+    if type(pool) is NativePool and (link := link_of(core, pool, loss)) is not None:
         return FusedDriver(core, pool, loss, link, **settings)
     return PlainDriver(core, pool, loss, **settings)
 

@@ -14,6 +14,7 @@ from chacha.contest import Contest
 from chacha.evidence import SampleComplexity
 from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
 from chacha.paired import MASK, PairedBernstein, PairedBetting
+from chacha.pools.native import NativePool
 from chacha.scheduler import FOREVER
 from chacha.screening import cells_for, config_width, mean_features, product_width
 
@@ -37,15 +38,17 @@ class Link(Protocol):
         """Who serves the next example, by the numbers of the models."""
 
 
-def link_of(core: ChampionChallengers | Contest, engine: Engine, loss: Loss) -> Link | None:
+def link_of(core: ChampionChallengers | Contest, pool: NativePool, loss: Loss) -> Link | None:
     """The link for an algorithm whose parts the engine knows; None if it does not."""
     if type(loss) not in LOSSES:
         return None
     if isinstance(core, ChampionChallengers):
-        return RaceLink(core, engine, loss) if type(core.evidence) is SampleComplexity else None
+        return (
+            RaceLink(core, pool.engine, loss) if type(core.evidence) is SampleComplexity else None
+        )
     evidence = type(core.evidence) in (PairedBetting, PairedBernstein)
     blending = type(core.serving.policy) in (Blending, ChampionServes)
-    return ContestLink(core, engine, loss) if evidence and blending else None
+    return ContestLink(core, pool, loss) if evidence and blending else None
 
 
 def _loss_rules(loss: Loss) -> dict[str, Any]:
@@ -105,9 +108,10 @@ class RaceLink:
 class ContestLink:
     """The recommended rules: pairings, blends, the screen."""
 
-    def __init__(self, core: Contest, engine: Engine, loss: Loss) -> None:
-        self.core, self.engine = core, engine
-        core.screen = NativeScreen(engine, core.screening.looks)
+    def __init__(self, core: Contest, pool: NativePool, loss: Loss) -> None:
+        self.core, self.engine = core, pool.engine
+        engine = pool.engine
+        core.screen = NativeScreen(pool, core.screening.looks)
         evidence, blending = core.evidence, core.serving.policy
         coin = evidence.coin
         engine.set_contest_rules(
@@ -185,8 +189,8 @@ class _Now(NamedTuple):
 class NativeScreen:
     """The engine's screen."""
 
-    def __init__(self, engine: Engine, looks: int) -> None:
-        self.engine, self.looks = engine, looks
+    def __init__(self, pool: NativePool, looks: int) -> None:
+        self.pool, self.engine, self.looks = pool, pool.engine, looks
         self._products: Sequence[Product] = ()
         self._sizes: Mapping[str, int] = {}
         self._found: _Now | None = None
@@ -230,6 +234,7 @@ class NativeScreen:
 
     def set(self, products: Sequence[Product], sizes: Mapping[str, int]) -> None:
         """Begin anew with these candidates; `sizes` has the distinct features of the groups."""
+        self.pool.derive(name for p in products for name in p)
         self.engine.set_screen([(p, cells_for(p, sizes)) for p in products])
         self._products, self._sizes, self._found = products, sizes, None
 

@@ -12,6 +12,8 @@ from itertools import chain, combinations, combinations_with_replacement, islice
 from typing import Any
 
 from chacha.config import Config, Product, product
+from chacha.featuremoves import FeatureMoves, face_pairs, source
+from chacha.features import Column
 from chacha.screening import Gains
 from chacha.space import Space
 from chacha.steps import IN_VAIN, Steps
@@ -66,6 +68,7 @@ class Moves(Turns):
         self.order = order if limit is None else limit
         self.squares = squares
         self.steps = Steps(space.domains, seed)
+        self.features = None if space.features is None else FeatureMoves(space.features)
         self._points = 0  # in this round
         self._known_pairs: tuple[tuple[str, ...], list[Product], list[Product]] | None = None
         self.earlier: dict[str, Config] = {}  # champions, the last one first
@@ -84,7 +87,10 @@ class Moves(Turns):
         if self.space.interactions is not None:
             kinds["several"] = partial(self._several, champion, groups, gains)
             kinds["one"] = partial(self._one, champion, groups, gains)
+        if self.space.interactions is not None or self.features is not None:
             kinds["fewer"] = partial(self._fewer, champion)
+        if self.features is not None:
+            kinds["features"] = partial(self._features, asked)
         kinds["back"] = self._back
         return self.pick(kinds, asked)
 
@@ -109,7 +115,9 @@ class Moves(Turns):
                 self.tried = {key: n for key, n in self.tried.items() if key[0] != "values"}
                 self.rests = {key: n for key, n in self.rests.items() if key[0] != "values"}
 
-    def candidates(self, champion: Config, groups: Sequence[str]) -> Iterator[Product]:
+    def candidates(
+        self, champion: Config, groups: Sequence[str], columns: Sequence[Column] = ()
+    ) -> Iterator[Product]:
         """Products the champion does not have: pairs, then its products with groups and products.
 
         >>> from chacha.space import Interactions
@@ -117,12 +125,21 @@ class Moves(Turns):
         >>> ["".join(p) for p in moves.candidates(Config(["ab", "cd"]), "abcd")]
         ['ac', 'ad', 'bc', 'bd', 'abc', 'abd', 'abcd', 'acd', 'bcd']
         """
+        if self.features is not None:
+            for name in self.features.names(champion, columns):
+                yield (name,)
         if self.space.interactions is None:
             return
         known = set(champion.interactions)
         for p in self._pairs(groups):
             if p not in known:
                 yield p
+        for name in champion.features:
+            for other in (*groups, *champion.features):
+                p = product((name, other))
+                if source(name) != source(other) and p not in known:
+                    known.add(p)
+                    yield p
         singles = [(group,) for group in groups]
         for have in champion.interactions:
             room = self.order - len(have)
@@ -143,7 +160,8 @@ class Moves(Turns):
         if not gains.known:
             return []
         have = set(champion.interactions)
-        found = [(gain, p) for p, gain in gains.gains().items() if gain > 0.0 and p not in have]
+        every = gains.gains().items()
+        found = [(gain, p) for p, gain in every if gain > 0.0 and p not in have and len(p) > 1]
         return [p for _, p in sorted(found, key=lambda pair: -pair[0])]
 
     def _values(self, champion: Config) -> Iterator[Offer]:
@@ -155,7 +173,7 @@ class Moves(Turns):
     def _several(self, champion: Config, groups: Sequence[str], gains: Gains) -> Iterator[Offer]:
         ranked = self._ranked(champion, gains)
         have = gains.width(champion)
-        most = max(float(self.free), self.grow * have)
+        most = self._most(champion, gains)
         known = set(champion.interactions)
 
         def bundle(products: Sequence[Product]) -> Config | None:
@@ -164,17 +182,33 @@ class Moves(Turns):
                 return None
             return champion.with_products(more)
 
-        for name, products in self._bundles(groups, gains, ranked, most):
+        for name, products in self._bundles(champion, groups, gains, ranked, most):
             yield name, partial(bundle, products)
 
+    def _most(self, champion: Config, gains: Gains) -> float:
+        """Features that a move may give."""
+        return max(float(self.free), self.grow * gains.width(champion))
+
+    def _features(self, asked: Asked) -> Iterator[Offer]:
+        assert self.features is not None
+        most = self._most(asked.champion, asked.gains)
+        return self.features.offers(asked.champion, asked.columns, asked.gains, most)
+
     def _bundles(
-        self, groups: Sequence[str], gains: Gains, ranked: Sequence[Product], most: float
+        self,
+        champion: Config,
+        groups: Sequence[str],
+        gains: Gains,
+        ranked: Sequence[Product],
+        most: float,
     ) -> Iterator[tuple[str, Sequence[Product]]]:
         if len(groups) * (len(groups) - 1) / 2 <= most:
             squares, pairs = self._every_pair(groups)
             yield "all pairs", pairs
             if self.squares:
                 yield "all pairs and squares", [*pairs, *squares]
+            if champion.features:
+                yield "all derived pairs", face_pairs(champion, groups)
         for count in (self.best, self.few):
             if len(ranked) > 1:
                 yield f"best {count}", ranked[:count]
@@ -204,7 +238,7 @@ class Moves(Turns):
     def _one(self, champion: Config, groups: Sequence[str], gains: Gains) -> Iterator[Offer]:
         first, have = self._ranked(champion, gains), set(champion.interactions)
         for p in chain(first, gains.products or self.candidates(champion, groups)):
-            if p not in have:
+            if p not in have and len(p) > 1:
                 yield p, partial(champion.with_products, (p,))
 
     def _back(self) -> Iterator[Offer]:
@@ -214,3 +248,5 @@ class Moves(Turns):
     def _fewer(self, champion: Config) -> Iterator[Offer]:
         for p in champion.interactions:
             yield p, partial(champion.without_product, p)
+        for name in champion.features if self.features is not None else ():
+            yield name, partial(champion.without_feature, name)

@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 
 from chacha.config import Config
 from chacha.example import Example
+from chacha.features import Column
 from chacha.losses import Loss
 
 __all__ = ["Groups", "Observed", "Round", "Seen", "SeenWithLoss", "StreamFacts", "count_features"]
@@ -32,6 +33,10 @@ class StreamFacts(Protocol):
     @property
     def groups(self) -> Sequence[str]:
         """The names of the groups, sorted; also of those that had no feature yet."""
+
+    @property
+    def columns(self) -> Sequence[Column]:
+        """What is known of the columns, if something is derived."""
 
     @property
     def raw_features(self) -> int:
@@ -85,6 +90,7 @@ class Observed:
         self._mask = (1 << bits) - 1
         self._seen: dict[str, set[int]] = {}
         self._complexity: dict[Config, float] = {}
+        self.columns: Sequence[Column] = ()  # whoever derives groups tells
 
     def observe(self, example: Example) -> None:
         """Take in one labelled example."""
@@ -151,6 +157,10 @@ class Groups(Protocol):
     def sizes(self) -> Mapping[str, int]:
         """Distinct features by group."""
 
+    @property
+    def columns(self) -> Sequence[Column]:
+        """What is known of the columns that something may be derived from."""
+
 
 class Round(NamedTuple):
     """One example: what the live models predicted, what was served, and the label.
@@ -204,6 +214,11 @@ class SeenWithLoss(NamedTuple):
     def sizes(self) -> Mapping[str, int]:
         """Distinct features by group."""
         return self.observed.sizes
+
+    @property
+    def columns(self) -> Sequence[Column]:
+        """What is known of the columns that something may be derived from."""
+        return self.observed.columns
 
     def proxy(self, raw: float, y: float) -> float:
         """The bounded loss of a prediction."""

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from chacha.config import Config, Product
 from chacha.errors import ConfigError
+from chacha.features import derived, larger, wider
 
 __all__ = [
     "Gains",
@@ -89,7 +90,7 @@ def cells_for(product: Product, sizes: Mapping[str, int]) -> int:
     >>> cells_for(("a", "b"), {"a": 1, "b": 1}), cells_for(("a", "b"), {"a": 3, "b": 3})
     (4, 32)
     """
-    size = combinations(product, [float(sizes.get(name, 0)) for name in product])
+    size = combinations(product, [larger(name, sizes) for name in product])
     cells = 4
     while cells < 2 * size and cells < MOST_CELLS:
         cells *= 2
@@ -120,7 +121,8 @@ def mean_features(
     ({'a': 1.5}, {'a': 3.0})
     """
     found = active if examples else sizes
-    return {group: total / max(examples, 1) for group, total in found.items()}
+    raw = {group: total for group, total in found.items() if derived(group) is None}
+    return {group: total / max(examples, 1) for group, total in raw.items()}
 
 
 def product_width(product: Product, means: Mapping[str, float]) -> float:
@@ -129,14 +131,15 @@ def product_width(product: Product, means: Mapping[str, float]) -> float:
     >>> product_width(("a", "b"), {"a": 2.0, "b": 3.0})
     6.0
     """
-    return combinations(product, [means.get(name, 0.0) for name in product])
+    return combinations(product, [wider(name, means) for name in product])
 
 
 def config_width(config: Config, means: Mapping[str, float]) -> float:
-    """The constant, the single features, and those of the products.
+    """The constant, the single features, those of derived groups and of products.
 
     >>> config_width(Config(["ab"]), {"a": 2.0, "b": 3.0})
     12.0
     """
     products = [product_width(p, means) for p in config.interactions]
-    return 1.0 + sum(means.values()) + sum(products)
+    own = [wider(name, means) for name in config.features]
+    return 1.0 + sum(means.values()) + sum(own) + sum(products)

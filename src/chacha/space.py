@@ -13,6 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from chacha.config import Config, Value, canonical
 from chacha.errors import ConfigError
+from chacha.features import Features
 
 __all__ = ["Choice", "Domain", "Integer", "Interactions", "LogUniform", "Space", "Uniform"]
 
@@ -219,7 +220,7 @@ class Interactions:
 
 @dataclass(frozen=True)
 class Space:
-    """What may be tuned: interactions (or None) and domains by option name.
+    """What may be tuned: interactions (or None), domains by option name, features (or None).
 
     >>> space = Space.of({"interactions": Interactions(), "learning_rate": LogUniform(2e-10, 1)})
     >>> print(space.initial({}, defaults={"learning_rate": 0.5}.get))
@@ -228,9 +229,10 @@ class Space:
 
     interactions: Interactions | None
     domains: Mapping[str, Domain]
+    features: Features | None = None
 
     @classmethod
-    def of(cls, space: Mapping[str, Interactions | Domain] | Space) -> Space:
+    def of(cls, space: Mapping[str, Interactions | Features | Domain] | Space) -> Space:
         """The space described by a mapping of names to domains."""
         if isinstance(space, Space):
             return space
@@ -238,19 +240,21 @@ class Space:
             raise ConfigError(f"space must map names to domains, got {space!r}")
         domains: dict[str, Domain] = {}
         for key, domain in sorted(space.items()):
-            if (key == "interactions") != isinstance(domain, Interactions):
-                raise ConfigError(
-                    f"interactions, and only it, takes Interactions(); {key}: {domain}"
-                )
-            if isinstance(domain, Interactions):
+            for name, kind in (("interactions", Interactions), ("features", Features)):
+                if (key == name) != isinstance(domain, kind):
+                    told = f"{name}, and only it, takes {kind.__name__}(); {key}: {domain}"
+                    raise ConfigError(told)
+            if isinstance(domain, Interactions | Features):
                 continue
             if not isinstance(domain, Domain):
                 raise ConfigError(
                     f"{key} needs a domain such as LogUniform(1e-4, 1), got {domain!r}"
                 )
             domains[key] = domain
-        interactions = space.get("interactions")
-        return cls(interactions if isinstance(interactions, Interactions) else None, domains)
+        interactions, features = space.get("interactions"), space.get("features")
+        assert interactions is None or isinstance(interactions, Interactions)
+        assert features is None or isinstance(features, Features)
+        return cls(interactions, domains, features)
 
     def reaching(self) -> Space:
         """The space with the recommended range of rates, where it has the authors'.
@@ -259,7 +263,7 @@ class Space:
         512
         """
         domains = {key: RATES if d == AUTHORS_RATES else d for key, d in self.domains.items()}
-        return Space(self.interactions, domains)
+        return Space(self.interactions, domains, self.features)
 
     def to_json(self) -> dict[str, str]:
         """The space for reports: name -> domain as it prints.
@@ -267,8 +271,8 @@ class Space:
         >>> Space.of({"l2": Uniform(0, 1)}).to_json()
         {'l2': 'Uniform(low=0, high=1)'}
         """
-        interactions = {} if self.interactions is None else {"interactions": self.interactions}
-        return {key: str(domain) for key, domain in {**interactions, **self.domains}.items()}
+        told = {"interactions": self.interactions, "features": self.features, **self.domains}
+        return {key: str(domain) for key, domain in told.items() if domain is not None}
 
     def initial(self, init: Mapping[str, Any], defaults: Any) -> Config:
         """c_init: the given values, and the learner's default for every other key.
@@ -281,7 +285,8 @@ class Space:
         chacha.errors.ConfigError: 'depth' is tuned, but the learner has no default for it; \
 if it knows the option, give it an initial value: init={'depth': ...}, --init depth=...
         """
-        values = {key: value for key, value in init.items() if key != "interactions"}
+        parts = ("interactions", "features")
+        values = {key: value for key, value in init.items() if key not in parts}
         for key, domain in self.domains.items():
             if key not in values:
                 values[key] = defaults(key)
@@ -291,4 +296,4 @@ if it knows the option, give it an initial value: init={'depth': ...}, --init de
                     f"option, give it an initial value: init={{{key!r}: ...}}, --init {key}=..."
                 )
             values[key] = domain.cast(values[key])
-        return Config(init.get("interactions", ()), values)
+        return Config(init.get("interactions", ()), values, init.get("features", ()))

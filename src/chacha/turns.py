@@ -7,6 +7,7 @@ from functools import partial
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from chacha.config import Config, Product
+from chacha.features import Column
 from chacha.oracle import ConfigOracle, proposals_of
 from chacha.screening import Gains
 
@@ -37,6 +38,7 @@ class Asked(NamedTuple):
     gains: Gains
     live: Mapping[Move, int]
     t: int
+    columns: Sequence[Column] = ()
 
 
 @runtime_checkable
@@ -52,8 +54,10 @@ class NextMove(Protocol):
     def ended(self, move: Move, n: int, eliminated: bool, until: int) -> None:
         """The challenger left after n examples, and is to rest until example `until`."""
 
-    def candidates(self, champion: Config, groups: Sequence[str]) -> Iterable[Product]:
-        """The products that are worth screening, most likely ones first."""
+    def candidates(
+        self, champion: Config, groups: Sequence[str], columns: Sequence[Column] = ()
+    ) -> Iterable[Product]:
+        """The products that are worth screening, most likely ones first; of one: derived groups."""
 
 
 class Turns:
@@ -152,6 +156,8 @@ class Given(Turns):
         super().crowned(move, dethroned)
         self.proposed = None
 
-    def candidates(self, champion: Config, groups: Sequence[str]) -> Iterable[Product]:
+    def candidates(
+        self, champion: Config, groups: Sequence[str], columns: Sequence[Column] = ()
+    ) -> Iterable[Product]:
         """Nothing is screened."""
         return ()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterable, Mapping
+from itertools import islice, takewhile
 
 from chacha.config import Config, Product
+from chacha.observed import Groups
 from chacha.screening import Gains, Screening
 
 __all__ = ["Window"]
@@ -17,12 +18,14 @@ class Window:
     If there are more than `most`, the best quarter stays and the next ones get their turn, as
     soon as all at hand are known; after the last come the first again.
 
+    >>> from types import SimpleNamespace
     >>> from chacha.screen import Screen
     >>> screen, window = Screen(Screening(share=0.0, most=4)), Window(Screening(share=0.0, most=4))
+    >>> seen = SimpleNamespace(groups="abcdefg", sizes={}, columns=())
     >>> def pairs():
     ...     return (("a", letter) for letter in "bcdefg")
     >>> for _ in range(3):
-    ...     window.set(screen, Config(), "abcdefg", {}, pairs)
+    ...     window.set(screen, Config(), seen, pairs)
     ...     print(*("".join(p) for p in screen.products))
     ab ac ad ae
     af ag ab ac
@@ -31,7 +34,7 @@ class Window:
 
     def __init__(self, policy: Screening) -> None:
         self.policy = policy
-        self._for: tuple[Config, tuple[str, ...]] | None = None
+        self._for: tuple[Config, tuple[str, ...], tuple[Product, ...]] | None = None
         self._next = 0  # of the candidates whose turn comes
         self._more = False
 
@@ -39,12 +42,12 @@ class Window:
         self,
         screen: Gains,
         champion: Config,
-        groups: Sequence[str],
-        sizes: Mapping[str, int],
+        seen: Groups,
         candidates: Callable[[], Iterable[Product]],
     ) -> None:
         """Look whether the candidates should be others, and set them."""
-        now = champion, tuple(groups)
+        derived = tuple(takewhile(lambda p: len(p) == 1, candidates()))
+        now = champion, tuple(seen.groups), derived
         if now != self._for:
             self._for, self._next, kept = now, 0, {}
             self._more = (
@@ -57,7 +60,7 @@ class Window:
         else:
             return
         products = [*kept, *self._turn(candidates, self.policy.most - len(kept), kept)]
-        screen.set(products, sizes)
+        screen.set(products, seen.sizes)
 
     def _turn(
         self, candidates: Callable[[], Iterable[Product]], room: int, kept: Mapping[Product, None]

@@ -17,7 +17,7 @@ Product = tuple[str, ...]
 
 Value = float | int | str | bool
 
-_UNSAFE = re.compile(r"[ \t\r\n:|]")
+UNSAFE = re.compile(r"[ \t\r\n:|]")
 
 
 def product(names: Iterable[str]) -> Product:
@@ -30,7 +30,7 @@ def product(names: Iterable[str]) -> Product:
     if len(found) < 2 or not all(isinstance(name, str) and name for name in found):
         raise ConfigError(f"a product needs at least two group names, got {names!r}")
     for name in found:
-        if _UNSAFE.search(name) and name != " ":
+        if UNSAFE.search(name) and name != " ":
             raise ConfigError(
                 f"a group's name has no white space, ':' or '|', got {name!r}; "
                 f"a column of that name is the group {escape(name)!r}"

@@ -42,6 +42,7 @@ void add_numbers(PyBlock& block, std::size_t part, const std::string& name, Arra
                  const Floats& missing_values) {
   if (numbers.shape(0) != block.block.rows) throw std::invalid_argument("a column of another length");
   Column column;
+  column.name = name;
   column.hash = hash_name(name, group_seed(block.groups.at(part)));
   set_numbers(column, numbers);
   take_missing(column, missing_hashes, missing_values);

@@ -93,8 +93,8 @@ void bind_contest(nb::class_<PyEngine>& engine) {
              std::vector<std::vector<std::uint32_t>> groups;
              std::vector<std::uint32_t> cells;
              for (const auto& [names, size] : products) {
-               if (names.size() < 2 || size == 0 || (size & (size - 1)) != 0) {
-                 throw std::invalid_argument("a candidate has two groups or more, and a power of two of cells");
+               if (names.empty() || size == 0 || (size & (size - 1)) != 0) {
+                 throw std::invalid_argument("a candidate has a group or more, and a power of two of cells");
                }
                std::vector<std::uint32_t> numbers;
                for (const std::string& name : names) numbers.push_back(self.engine().groups().number(name));

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "bindings/arrays.hpp"
+#include "derived.hpp"
 #include "example.hpp"
 #include "hashing.hpp"
 
@@ -22,7 +23,7 @@ namespace chacha {
 namespace {
 
 // Where the entries of a dict of a known form stand: read without text, in VW's order.
-class DictPlan {
+class DictPlan : public Names {
  public:
   // Entries: key of the outer dict, key of the inner dict (or None), group, the feature's name.
   DictPlan(const std::vector<std::tuple<nb::object, nb::object, std::string, std::string>>& entries,
@@ -58,6 +59,13 @@ class DictPlan {
     }
     if (open != 0xffffffffU) example.close();
     return true;
+  }
+
+  std::string name(const Groups& groups, std::uint32_t group, std::uint32_t hash) const override {
+    for (const Entry& entry : entries_) {
+      if (entry.number == group && entry.hash == hash) return entry.name;
+    }
+    return std::to_string(hash - groups.seed(group));
   }
 
  private:

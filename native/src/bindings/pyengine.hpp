@@ -94,7 +94,7 @@ class PyEngine {
   std::optional<double> serve_dict(DictPlan& plan, nb::handle dict) {
     const auto held = lock();
     if (!plan.read(dict, engine_.groups(), engine_.example())) return std::nullopt;
-    engine_.settle();
+    engine_.settle(plan);
     engine_.predict();
     return engine_.loss().served(engine_.served_now());
   }
@@ -110,7 +110,7 @@ class PyEngine {
   int learn_dict(DictPlan& plan, nb::handle dict, nb::handle y, nb::handle weight) {
     const auto held = lock();
     if (!plan.read(dict, engine_.groups(), engine_.example())) return -1;
-    engine_.settle();
+    engine_.settle(plan);
     if (!label(y, weight)) return -1;
     return static_cast<int>(engine_.step());
   }

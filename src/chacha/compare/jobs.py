@@ -128,7 +128,8 @@ class Settings:
         >>> Settings().alone(Config(["ab"], {"l2": 0.1})).init
         {'interactions': (('a', 'b'),), 'l2': 0.1}
         """
-        init = {"interactions": config.interactions, **config.values}
+        parts = {"interactions": config.interactions, "features": config.features}
+        init = {**{name: part for name, part in parts.items() if part}, **config.values}
         return replace(self, space=Space.of({}), init=init)
 
     def model(self, method: Method, seed: int) -> ChaCha:

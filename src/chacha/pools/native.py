@@ -6,13 +6,14 @@ algorithm, so that a whole stream is passed over natively (:mod:`chacha.fused`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from os import PathLike
 
 from chacha._native import Engine
 from chacha.config import Config, Value, show
 from chacha.errors import PoolError
 from chacha.example import Example
+from chacha.features import LABEL, Column, derived
 from chacha.observed import count_features
 from chacha.pool import refuse_damping, refuse_idle, refuse_live, refuse_unlabelled
 from chacha.vwmodel import VWModel, VWState, write_vw_model
@@ -89,6 +90,8 @@ class NativePool:
             raise PoolError(str(error)) from error
         self._asked = kernel
         self._models: dict[Config, int] = {}
+        self._derived: set[str] = set()
+        self._on = False  # whether something may be derived
 
     @property
     def kernel(self) -> str:
@@ -154,10 +157,34 @@ class NativePool:
         bits = int(values.pop("bit_precision"))
         settings = [(key, show(value)) for key, value in values.items()]
         products = [list(names) for names in config.interactions]
+        products += [[name] for name in config.features]
         try:
+            self.derive(config.features)
             return self.engine.start(bits, settings, products, source, damping)
         except ValueError as error:
             raise PoolError(f"{config}: {error}") from error
+
+    def turn_on(self, first: int = 256) -> None:
+        """From now on columns are looked at: knots are made of their first values.
+
+        >>> NativePool().turn_on()
+        """
+        if not self._on:
+            self.engine.turn_on_derivation(first)
+            self._on = True
+
+    def derive(self, names: Iterable[str]) -> None:
+        """Make derived groups known to the engine, which makes them where models have them.
+
+        >>> NativePool().derive(["bins(temp,16)"])
+        """
+        for name in names:
+            if name not in self._derived and (made := derived(name)) is not None:
+                self.turn_on()
+                kind = "given" if made.kind in ("missing", "own") else made.kind
+                of_label = kind in ("lag", "ewma") and made.source == LABEL
+                self.engine.add_derived(name, kind, "" if of_label else made.source, made.parameter)
+                self._derived.add(name)
 
     def stop(self, config: Config) -> None:
         """Drop the model of `config` and all it holds."""
@@ -220,6 +247,8 @@ class NativeObserved:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._version = 0
+        self._columns: Sequence[Column] = ()
 
     @property
     def low(self) -> float:
@@ -240,6 +269,15 @@ class NativeObserved:
     def groups(self) -> Sequence[str]:
         """The names of the groups, sorted; also of those that had no feature yet."""
         return sorted(self._engine.sizes)
+
+    @property
+    def columns(self) -> Sequence[Column]:
+        """What is known of the columns, if something is derived."""
+        version = self._engine.profile_version
+        if version != self._version:
+            self._columns = sorted(Column(*facts) for facts in self._engine.profile)
+            self._version = version
+        return self._columns
 
     @property
     def raw_features(self) -> int:

@@ -1,0 +1,233 @@
+"""Derived groups: their names, what they are, and which of them may help on a stream.
+
+A derived group is made from a raw group, once for all models: `bins(temp,16)`. A configuration
+has some of them, next to all raw groups, and may multiply them like any group.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from chacha.errors import ConfigError
+from chacha.words import UNSAFE
+
+__all__ = ["LABEL", "Column", "Derived", "Features", "Offered", "derived", "features_of"]
+
+LABEL = "label"
+"""The source of lags and means of the label, as in `lag(label,3)`."""
+DEFAULT_KINDS = ("bins", "onehot", "cyclic", "log", "missing")
+PARAMETERS = {"bins": (2, 1024), "cyclic": (2, 1e6), "lag": (1, 1000), "ewma": (0.0, 1.0)}
+KINDS = (*DEFAULT_KINDS, "lag", "ewma", "own")
+MOST_CODES = 64  # values that one-hot tells apart
+PERIODS = (7, 12, 24, 60, 365, 366)  # weekdays, months, hours, minutes, days
+_FORM = re.compile(r"(\w+)\((.+)\)")
+
+
+class Derived(NamedTuple):
+    """A derived group: its kind, the group it is made of, and a number.
+
+    >>> derived("bins(temp,16)")
+    Derived(kind='bins', source='temp', parameter=16.0)
+    >>> str(derived("bins(temp,16)")), derived("temp"), derived("f(x)")
+    ('bins(temp,16)', None, None)
+    """
+
+    kind: str
+    source: str
+    parameter: float = 0.0
+
+    def __str__(self) -> str:
+        number = f",{self.parameter:g}" if self.kind in PARAMETERS else ""
+        return f"{self.kind}({self.source}{number})"
+
+
+def derived(name: str) -> Derived | None:
+    """What a name says, if it is the name of a derived group."""
+    found = _FORM.fullmatch(name)
+    if found is None or found[1] not in KINDS:
+        return None
+    kind, source = found[1], found[2]
+    if kind not in PARAMETERS:
+        return Derived(kind, source)
+    source, comma, number = source.rpartition(",")
+    try:
+        parameter = float(number)
+    except ValueError:
+        return None
+    low, high = PARAMETERS[kind]
+    whole = kind in ("ewma", "cyclic") or parameter == int(parameter)
+    if not comma or not source or not (low <= parameter <= high and parameter > 0 and whole):
+        return None
+    made = Derived(kind, source, parameter)
+    return made if str(made) == name else None
+
+
+def check_feature(name: Any) -> str:
+    """The name of a derived group, or an error that says how they are written.
+
+    >>> check_feature("bin(temp)")
+    Traceback (most recent call last):
+    chacha.errors.ConfigError: 'bin(temp)' is no derived group; they are written bins(GROUP,16), \
+onehot(GROUP), cyclic(GROUP,24), log(GROUP), missing(GROUP), lag(GROUP,3), ewma(GROUP,0.1), \
+own(NAME), with label as a GROUP of lag and ewma
+    """
+    if isinstance(name, str) and derived(name) is not None and not UNSAFE.search(name):
+        return name
+    forms = "bins(GROUP,16), onehot(GROUP), cyclic(GROUP,24), log(GROUP), missing(GROUP), "
+    forms += "lag(GROUP,3), ewma(GROUP,0.1), own(NAME), with label as a GROUP of lag and ewma"
+    raise ConfigError(f"{name!r} is no derived group; they are written {forms}")
+
+
+def features_of(names: Iterable[str]) -> tuple[str, ...]:
+    """Derived groups as configurations hold them: sorted, each once.
+
+    >>> features_of(["log(b)", "bins(a,16)", "log(b)"])
+    ('bins(a,16)', 'log(b)')
+    """
+    if isinstance(names, str):
+        raise ConfigError(f"features must be a list of derived groups, got {names!r}")
+    return tuple(sorted({check_feature(name) for name in names}))
+
+
+def wider(name: str, means: Mapping[str, float]) -> float:
+    """Features that a group gives an example, about.
+
+    >>> wider("temp", {"temp": 1.5}), wider("bins(temp,16)", {"temp": 1.5})
+    (1.5, 3.0)
+    """
+    made = None if name in means else derived(name)
+    if made is None:
+        return means.get(name, 0.0)
+    own = means.get(made.source, 1.0)
+    if made.kind in ("bins", "cyclic"):
+        return 2.0 * own
+    return own * made.parameter if made.kind == "lag" else own
+
+
+def larger(name: str, sizes: Mapping[str, int]) -> float:
+    """Distinct features of a group.
+
+    >>> larger("temp", {"temp": 3}), larger("bins(temp,16)", {"temp": 3})
+    (3.0, 48.0)
+    """
+    made = None if name in sizes else derived(name)
+    if made is None:
+        return float(sizes.get(name, 0))
+    times = {"bins": made.parameter, "lag": made.parameter, "onehot": 65.0, "cyclic": 2.0}
+    return float(sizes.get(made.source, 1)) * times.get(made.kind, 1.0)
+
+
+class Column(NamedTuple):
+    """What the first values of a column tell: a feature of a raw group, over the stream."""
+
+    group: str
+    name: str
+    distinct: int
+    whole: bool
+    low: float
+    high: float
+    middle: float
+
+
+class Offered(NamedTuple):
+    """A derived group that may help, and why."""
+
+    name: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Features:
+    """Which derived groups may be tried.
+
+    Parameters
+    ----------
+    kinds
+        Kinds that are offered where a column looks as if they could help.
+    knots
+        Of bins: first these, then as many again times four, next to the others.
+    more
+        Groups to offer beside them, such as `lag(label,3)` for streams in order of time.
+    without
+        Kinds, groups or derived groups that are never offered.
+    own
+        Functions of one's own: they are given the example and return names with values, which
+        are the group `own(NAME)`.
+    first
+        The values that the knots of a column are made of.
+
+    Examples
+    --------
+    >>> hour = Column("hour", "hour", 24, True, 0.0, 23.0, 12.0)
+    >>> for name, why in Features().offers([hour]):
+    ...     print(f"{name}: {why}")
+    onehot(hour): 24 whole numbers
+    bins(hour,16): 24 values
+    cyclic(hour,24): whole numbers from 0 to 23
+    """
+
+    kinds: Sequence[str] = DEFAULT_KINDS
+    knots: int = 16
+    more: Sequence[str] = ()
+    without: Sequence[str] = ()
+    own: Mapping[str, Callable[[Any], Mapping[str, float]]] = field(default_factory=dict)
+    first: int = 256
+
+    def __post_init__(self) -> None:
+        wrong = [kind for kind in self.kinds if kind not in DEFAULT_KINDS]
+        if wrong:
+            known = ", ".join(DEFAULT_KINDS)
+            raise ConfigError(f"there is no kind {wrong[0]!r} that is offered by itself; {known}")
+        if not 2 <= self.knots <= 256 or not 8 <= self.first <= 100_000:
+            raise ConfigError(f"knots lie in 2 to 256 and first in 8 to 100000, got {self}")
+        for name in self.more:
+            check_feature(name)
+
+    def __str__(self) -> str:
+        words = [*self.kinds, *self.more, *(f"own({name})" for name in self.own)]
+        return f"Features({', '.join([*words, *(f'-{word}' for word in self.without)])})"
+
+    def offers(self, columns: Sequence[Column]) -> list[Offered]:
+        """What may help, by what the columns look like."""
+        found: dict[str, str] = {}
+        by_group = sorted(columns, key=lambda column: column.group)
+        for group, own in groupby(by_group, key=lambda column: column.group):
+            found.update(self._of_group(group, list(own)))
+        for name in self.more:
+            found[name] = "asked for"
+        for name in self.own:
+            found[f"own({name})"] = "your function"
+        return [Offered(name, why) for name, why in found.items() if self._allowed(name)]
+
+    def _allowed(self, name: str) -> bool:
+        made = derived(name)
+        assert made is not None
+        return not {name, made.kind, made.source} & set(self.without)
+
+    def _of_group(self, group: str, columns: Sequence[Column]) -> Iterator[tuple[str, str]]:
+        """The offers for a raw group, by those of its columns that suit them."""
+        if (made := derived(group)) is not None:
+            if made.kind in self.kinds:
+                yield group, "cells are missing"
+            return
+        codes = [c for c in columns if c.whole and 1 < c.distinct <= MOST_CODES]
+        values = [c for c in columns if c.distinct > 2]
+        codes = [c for c in codes if c.distinct > 2]
+        few = max((c.distinct for c in codes), default=0)
+        many = max((c.distinct for c in values), default=0)
+        if "onehot" in self.kinds and codes:
+            yield f"onehot({group})", f"{few} whole numbers"
+        if "bins" in self.kinds and many > few or many > self.knots:
+            yield f"bins({group},{self.knots})", f"{many} values"
+        if "cyclic" in self.kinds and codes:
+            low, high = min(c.low for c in codes), max(c.high for c in codes)
+            for period in PERIODS:
+                if low in (0.0, 1.0) and high == period - 1 + low:
+                    why = f"whole numbers from {low:g} to {high:g}"
+                    yield f"cyclic({group},{period})", why
+        if "log" in self.kinds and any(c.low >= 0 and c.high > 20 * c.middle > 0 for c in values):
+            yield f"log({group})", "a few large values"
