@@ -301,6 +301,8 @@ def test_a_limit_and_the_logarithm_go_through(tmp_path: Path) -> None:
     ("words", "told"),
     [
         (["-m", "naive,clever"], "there is no method 'clever'; choose from naive, random"),
+        (["-m", "river:LogisticRegression"], "is a classifier, and squared loss needs a regressor"),
+        (["-m", "river:Clever"], "has no such class; "),
         (["-m", ","], "name at least one method"),
         (["-m", "naive,naive"], "the method naive is given twice"),
         ([STREAM], "is given twice"),

@@ -56,7 +56,8 @@ def compare(
     table: TableSpec,
     log_target: LogTarget,
     methods: Annotated[
-        str, typer.Option("--methods", "-m", help=f"Comma list of {', '.join(METHODS)}.")
+        str,
+        typer.Option("--methods", "-m", help=f"Comma list of {', '.join(METHODS)}, river:NAME."),
     ] = DEFAULT,
     seeds: Annotated[int, typer.Option(min=1, help="How many seeds.")] = 5,
     seed: Annotated[int, typer.Option(min=0, help="The first of them.")] = 0,

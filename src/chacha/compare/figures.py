@@ -86,8 +86,8 @@ def draw_curves(
         fits = last[method] <= most
         label = method if fits else f"{method} (off scale: {last[method]:.3g})"
         style = STYLES.get(method, {})
-        axes.plot(n, mean, label=label, linewidth=1.6, **style)
-        axes.fill_between(n, mean - sd, mean + sd, color=style.get("color"), alpha=0.15, lw=0)
+        (line,) = axes.plot(n, mean, label=label, linewidth=1.6, **style)
+        axes.fill_between(n, mean - sd, mean + sd, color=line.get_color(), alpha=0.15, lw=0)
         if fits:
             settled = n > begin + WARM_UP * (n[-1] - begin)
             low = min(low, float((mean - sd)[settled].min()))

@@ -5,20 +5,18 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from itertools import islice
 from typing import Any
 
 from chacha.compare.methods import Method
+from chacha.compare.passes import Alone, Learned, Span, Tuned
 from chacha.compare.results import Kept, Outcome, Point, key_of
 from chacha.compare.workers import Tell
 from chacha.config import Config
 from chacha.errors import ConfigError, SourceError
-from chacha.evidence import Evidence, Standing
-from chacha.intake import labelled
+from chacha.evidence import Evidence
 from chacha.losses import Loss, Squared
 from chacha.model import ChaCha
 from chacha.pools import open_pool
@@ -29,10 +27,8 @@ from chacha.sources import (
     Logged,
     LogTarget,
     OnBad,
-    Skipped,
     Source,
     TableSpec,
-    good_examples,
     open_files,
 )
 from chacha.sources.bytestream import open_raw
@@ -40,7 +36,6 @@ from chacha.sources.files import expand
 from chacha.sources.formats import format_of_name
 from chacha.sources.openmlset import find_dataset
 from chacha.space import Interactions, Space
-from chacha.streaming import FAR
 from chacha.summary import describe
 from chacha.survey import Survey, survey
 
@@ -145,6 +140,12 @@ class Settings:
             **({} if self.evidence is None else {"evidence": self.evidence}),
         )
 
+    def check(self, method: Method, seed: int) -> None:
+        """Refuse settings that a method cannot have, before anything runs."""
+        self.model(method, seed)
+        if method.learner is not None:
+            method.learner(self.loss, seed).close()
+
     def to_json(self) -> dict[str, Any]:
         """What a result depends on."""
         return {
@@ -172,6 +173,7 @@ class Look:
             stream=stream.to_json(),
             settings=settings.to_json(),
             method=method.name,
+            version=method.version,
             seed=drawn,
         )
 
@@ -260,18 +262,26 @@ class Job:
         return [settings.alone(config) for config in configs]
 
     def _pass(self, settings: Settings, tell: Tell) -> Outcome:
-        model = settings.model(self.method, self.seed)
-        source = self.stream.open(model.reader, self.survey.shift(self.stream.log_target))
+        way = self._opened(settings)
+        source = self.stream.open(way.reader, self.survey.shift(self.stream.log_target))
+        span = Span(self.survey.examples, self.marks, self.frozen, self.stream.on_bad)
         began = cpu_seconds()
         curve: list[Point] = []
-        for point in self._frozen(model, source) if self.frozen else self._follow(model, source):
+        for point in way.points(source, span):
             curve.append(point)
-            tell(point.n / self.survey.examples)
+            tell(point.n / span.examples)
         took = cpu_seconds() - began
-        if not curve or curve[-1].n != self.survey.examples:
+        if not curve or curve[-1].n != span.examples:
             raise SourceError(f"{self.stream.name}: has changed since it was looked at")
-        champion = str(model.champion)
-        return Outcome(curve[-1].n, model.promotions, champion, took, tuple(curve), self.frozen)
+        n, promotions, champion = curve[-1].n, way.promotions, way.champion
+        return Outcome(n, promotions, champion, took, tuple(curve), self.frozen, way.metrics)
+
+    def _opened(self, settings: Settings) -> Tuned | Learned:
+        """How it passes over the stream."""
+        if self.method.learner is not None:
+            return Learned(self.method.learner(settings.loss, self.seed), settings.loss)
+        model = settings.model(self.method, self.seed)
+        return Learned(Alone(model), settings.loss, model.reader) if self.frozen else Tuned(model)
 
     @property
     def frozen(self) -> int:
@@ -286,27 +296,3 @@ class Job:
         return sorted(
             {math.ceil(n * k / MARKS) for k in range(1, MARKS + 1)} | ({self.frozen} - {0})
         )
-
-    def _follow(self, model: ChaCha, source: Source) -> Iterator[Point]:
-        """Algorithm 1 or a variant of it, in stretches from mark to mark."""
-        marks = deque([*self.marks, FAR])
-        limit, on_bad = self.survey.examples, self.stream.on_bad
-        for _ in model.stretches(source, limit=limit, on_bad=on_bad, until=lambda: marks[0]):
-            if model.examples == marks[0]:
-                yield Point(marks.popleft(), model.served.total, model.served.weight)
-
-    def _frozen(self, model: ChaCha, source: Source) -> Iterator[Point]:
-        """Offline: what is learned at first is kept; only what comes after it is charged."""
-        pool, loss, served = model.pool, self.settings.loss, Standing()
-        marks = set(self.marks)
-        on_bad = self.stream.on_bad or OnBad.ERROR
-        examples = good_examples(source, on_bad, Skipped(), lambda e: labelled(e, loss))
-        for n, example in enumerate(islice(examples, self.survey.examples), start=1):
-            assert example.label is not None
-            if n <= self.frozen:
-                pool.learn(example)
-            else:
-                raw = pool.predict(example)[model.champion]
-                served.add(loss.loss(raw, example.label), example.weight)
-            if n in marks:
-                yield Point(n, served.total, served.weight)

@@ -17,10 +17,13 @@ from chacha.comparators import (
     WithoutChampion,
 )
 from chacha.compare.fixed import RATES, all_pairs, rate_grid
+from chacha.compare.rivers import PREFIX, RiverLearner, about_river, find_river
 from chacha.config import Config
 from chacha.errors import ConfigError
+from chacha.losses import Loss
 from chacha.model import ChaCha
 from chacha.paired import PairedBetting
+from chacha.pool import Learner
 from chacha.space import Space
 
 __all__ = ["METHODS", "Method", "method_named"]
@@ -58,6 +61,10 @@ def _grid(budget: int, groups: int) -> int:
     return len(RATES) * (8 + _one(budget, groups) + _wide(budget, groups))  # 4 for each reading
 
 
+def _foreign(budget: int, groups: int) -> int:
+    return 100  # a learner in Python
+
+
 def _naive(**settings: Any) -> ChaCha:
     return ChaCha.paper(**{**settings, "budget": 1})
 
@@ -82,6 +89,9 @@ class Method:
     `fixed` gives configurations, of the initial one and the names of all groups of the stream.
     Each passes over the whole stream with nothing to tune; the one that lost least in the end
     counts, with the CPU seconds of all.
+    `learner` gives a learner of your own, of the loss and a seed; it predicts on the scale of the
+    loss. It takes the place of the model, and `make` only tells whether the settings are fine.
+    `version` is of what the results depend on beside chacha; they are kept under it too.
 
     >>> METHODS["random"].make(budget=3, seed=1).settings["algorithm"]
     'RandomChallengers'
@@ -96,6 +106,8 @@ class Method:
     live: Callable[[int, int], int] = _budget
     learns: float = 1.0
     fixed: Callable[[Config, Sequence[str]], Sequence[Config]] | None = None
+    learner: Callable[[Loss, int], Learner] | None = None
+    version: str = ""
 
 
 METHODS = {
@@ -157,13 +169,32 @@ METHODS = {
 
 
 def method_named(name: str) -> Method:
-    """The method of a name.
+    """The method of a name: one of :data:`METHODS`, or `river:NAME`.
 
+    >>> method_named("river:LinearRegression").about
+    "River's LinearRegression, its inputs scaled by River's StandardScaler"
     >>> method_named("clever")
     Traceback (most recent call last):
     chacha.errors.ConfigError: there is no method 'clever'; choose from naive, random, \
-exhaustive, chacha, paper, flaml, aggressive, no-champion, offline, all-pairs, best-fixed
+exhaustive, chacha, paper, flaml, aggressive, no-champion, offline, all-pairs, best-fixed, \
+river:NAME
     """
+    if name.startswith(PREFIX):
+        return _of_river(name)
     if name not in METHODS:
-        raise ConfigError(f"there is no method {name!r}; choose from {', '.join(METHODS)}")
+        choices = ", ".join([*METHODS, "river:NAME"])
+        raise ConfigError(f"there is no method {name!r}; choose from {choices}")
     return METHODS[name]
+
+
+def _of_river(name: str) -> Method:
+    found = find_river(name)
+    return Method(
+        name,
+        about_river(name),
+        _naive,
+        _always if found.seeded else _never,
+        _foreign,
+        learner=partial(RiverLearner, name),
+        version=f"river {found.version}",
+    )

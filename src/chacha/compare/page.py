@@ -11,7 +11,8 @@ from typing import Any
 from chacha.compare.figures import curves_figure, save, svg_text
 from chacha.compare.methods import METHODS
 from chacha.compare.results import Outcome
-from chacha.compare.scores import rows_of
+from chacha.compare.rivers import PREFIX, about_river
+from chacha.compare.scores import head_of, rows_of, with_accuracy
 from chacha.compare.study import Comparison
 
 __all__ = ["write_report"]
@@ -63,11 +64,16 @@ def _page(
         yield svg_text(curves_figure({name: outcomes}))
     yield "<h2>The methods</h2><dl>"
     for method in dict.fromkeys(m for outcomes in streams.values() for m in outcomes):
-        about_it = METHODS[method].about if method in METHODS else ""
-        yield f"<dt>{html.escape(method)}</dt><dd>{html.escape(about_it)}</dd>"
+        yield f"<dt>{html.escape(method)}</dt><dd>{html.escape(_about(method))}</dd>"
     yield "</dl><p>score: 0 for naive, 1 for exhaustive. The shade is ± one standard deviation "
     yield f"over the seeds.</p><details><summary>Settings</summary><pre>{_plain(about)}</pre>"
     yield "</details></html>\n"
+
+
+def _about(method: str) -> str:
+    if method.startswith(PREFIX):
+        return about_river(method)
+    return METHODS[method].about if method in METHODS else ""
 
 
 def _plain(about: Mapping[str, Any]) -> str:
@@ -88,10 +94,13 @@ def _short(champion: str) -> str:
 
 
 def _table(outcomes: Mapping[str, Sequence[Outcome]]) -> Iterator[str]:
-    yield "<div class=wide><table><tr>" + "".join(f"<th>{cell}</th>" for cell in HEAD) + "</tr>"
-    for method, row in rows_of(outcomes).items():
+    rows = rows_of(outcomes)
+    accuracy = with_accuracy(rows)
+    head = "".join(f"<th>{cell}</th>" for cell in head_of(HEAD, accuracy))
+    yield f"<div class=wide><table><tr>{head}</tr>"
+    for method, row in rows.items():
         champions = sorted({outcome.champion for outcome in outcomes[method]})
         shown = _short(champions[0]) if len(champions) == 1 else f"{len(champions)} different"
-        cells = [method, *row.shown(), shown]
+        cells = [method, *row.shown(accuracy), shown]
         yield "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>"
     yield "</table></div>"

@@ -8,7 +8,7 @@ import math
 import os
 import tempfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,6 +33,7 @@ class Outcome:
     """What one method came to on one stream with one seed.
 
     The first `frozen` examples were learned and not charged; nothing was learned after them.
+    `metrics` are the means of what else the loss reports, as accuracy for logistic loss.
 
     >>> Outcome(4, 2, "+ab", 0.1, (Point(2, 1.0, 2.0), Point(4, 4.0, 4.0))).loss
     1.0
@@ -44,6 +45,7 @@ class Outcome:
     cpu_seconds: float
     curve: tuple[Point, ...]
     frozen: int = 0
+    metrics: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def loss(self) -> float:

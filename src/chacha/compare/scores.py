@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from chacha.compare.results import Outcome
 
-__all__ = ["Row", "normalised", "rows_of", "table_lines", "to_json"]
+__all__ = ["Row", "head_of", "normalised", "rows_of", "table_lines", "to_json", "with_accuracy"]
 
 
 def normalised(loss: float, naive: float, exhaustive: float) -> float:
@@ -26,7 +26,8 @@ class Row(NamedTuple):
 
     `relative` is the mean loss divided by naive's, None if naive did not run; `score` is None
     unless naive and exhaustive ran and differ. ± is the standard deviation over the seeds (of
-    all of them: divided by their number, as in the paper).
+    all of them: divided by their number, as in the paper). `metrics` are what else the loss
+    reports, each for every seed.
     """
 
     loss: Sequence[float]
@@ -36,16 +37,22 @@ class Row(NamedTuple):
     score_sd: float | None
     promotions: float
     cpu_seconds: float
+    metrics: Mapping[str, Sequence[float]] = {}
 
-    def shown(self) -> tuple[str, ...]:
-        """The numbers for people: mean ± sd, promotions and CPU seconds.
+    def shown(self, accuracy: bool = False) -> tuple[str, ...]:
+        """The numbers for people: mean ± sd, promotions and CPU seconds; accuracy if asked for.
 
-        >>> Row([3.0, 5.0], 0.5, 0.125, None, None, 1.0, 0.25).shown()
+        >>> row = Row([3.0, 5.0], 0.5, 0.125, None, None, 1.0, 0.25, {"accuracy": [0.5, 0.75]})
+        >>> row.shown()
         ('4 ± 1', '0.500 ± 0.125', '', '1.0', '0.25')
+        >>> row.shown(accuracy=True)[1]
+        '0.6250 ± 0.1250'
         """
-        sd = pstdev(self.loss) if all(map(math.isfinite, self.loss)) else math.nan
+        shares = self.metrics.get("accuracy", ())
+        share = _pair(fmean(shares), _sd(shares), ".4f") if shares else ""
         return (
-            f"{fmean(self.loss):.6g} ± {sd:.2g}",
+            f"{fmean(self.loss):.6g} ± {_sd(self.loss):.2g}",
+            *([share] if accuracy else []),
             _pair(self.relative, self.relative_sd, ".3f"),
             _pair(self.score, self.score_sd, ".2f"),
             f"{self.promotions:.1f}",
@@ -55,6 +62,10 @@ class Row(NamedTuple):
 
 def _pair(mean: float | None, sd: float | None, form: str) -> str:
     return "" if mean is None or sd is None else f"{mean:{form}} ± {sd:{form}}"
+
+
+def _sd(values: Sequence[float]) -> float:
+    return pstdev(values) if all(map(math.isfinite, values)) else math.nan
 
 
 def rows_of(outcomes: Mapping[str, Sequence[Outcome]]) -> dict[str, Row]:
@@ -86,7 +97,7 @@ def _row(method: str, outcomes: Mapping[str, Sequence[Outcome]]) -> Row:
 
     losses = [outcome.loss for outcome in mine]
     naive, exhaustive = mean_of("naive"), mean_of("exhaustive")
-    mean, sd = fmean(losses), pstdev(losses) if all(map(math.isfinite, losses)) else math.nan
+    mean, sd = fmean(losses), _sd(losses)
     relative = relative_sd = score = score_sd = None
     if naive:
         relative, relative_sd = mean / naive, sd / naive
@@ -95,7 +106,8 @@ def _row(method: str, outcomes: Mapping[str, Sequence[Outcome]]) -> Row:
         score_sd = sd / abs(naive - exhaustive)
     promotions = fmean(outcome.promotions for outcome in mine)
     cpu = fmean(outcome.cpu_seconds for outcome in mine)
-    return Row(losses, relative, relative_sd, score, score_sd, promotions, cpu)
+    metrics = {name: [outcome.metrics[name] for outcome in mine] for name in mine[0].metrics}
+    return Row(losses, relative, relative_sd, score, score_sd, promotions, cpu, metrics)
 
 
 def to_json(rows: Mapping[str, Row]) -> dict[str, Any]:
@@ -106,6 +118,8 @@ def to_json(rows: Mapping[str, Row]) -> dict[str, Any]:
     """
 
     def plain(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {name: plain(inner) for name, inner in value.items()}
         if isinstance(value, (list, tuple)):
             return [plain(inner) for inner in value]
         return value if not isinstance(value, float) or math.isfinite(value) else None
@@ -119,6 +133,24 @@ def to_json(rows: Mapping[str, Row]) -> dict[str, Any]:
 HEAD = ("method", "loss", "/ naive", "score", "promotions", "CPU s")
 
 
+def with_accuracy(rows: Mapping[str, Row]) -> bool:
+    """Whether there is an accuracy to show.
+
+    >>> with_accuracy({"naive": Row([1.0], None, None, None, None, 0.0, 0.5)})
+    False
+    """
+    return any("accuracy" in row.metrics for row in rows.values())
+
+
+def head_of(head: Sequence[str], accuracy: bool) -> list[str]:
+    """The head of a table, with accuracy after the loss if it is shown.
+
+    >>> head_of(HEAD, accuracy=True)[:4]
+    ['method', 'loss', 'accuracy', '/ naive']
+    """
+    return [*head[:2], *(["accuracy"] if accuracy else []), *head[2:]]
+
+
 def table_lines(rows: Mapping[str, Row]) -> Iterator[str]:
     """The rows as a table of text.
 
@@ -127,7 +159,9 @@ def table_lines(rows: Mapping[str, Row]) -> Iterator[str]:
     method   loss        / naive        score  promotions  CPU s
     naive   4 ± 0  1.000 ± 0.000  0.00 ± 0.00         0.0   0.25
     """
-    shown = [HEAD, *((method, *row.shown()) for method, row in rows.items())]
+    accuracy = with_accuracy(rows)
+    body = ((method, *row.shown(accuracy)) for method, row in rows.items())
+    shown = [tuple(head_of(HEAD, accuracy)), *body]
     widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
     for first, *rest in shown:
         cells = [cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True)]

@@ -95,7 +95,7 @@ class Study:
                     raise ConfigError(f"the {what} {name} is given twice")
         self.settings = settings or Settings()
         for method in self.methods:
-            self.settings.model(method, first_seed)  # wrong settings are told before all begins
+            self.settings.check(method, first_seed)  # wrong settings are told before all begins
         self.kept = Kept(home or default_home())
         self.workers = cores() if workers is None else workers
         self.fresh = fresh
