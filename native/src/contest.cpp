@@ -188,10 +188,11 @@ void Contest::choose() noexcept {
   serving_.share = 0.0;
   serving_.most = 0.0;
   if (blending_.champion_only || serving_.lost > serving_.champion_lost * (1.0 + blending_.harm)) return;
+  const std::int64_t least = charged_ < blending_.burn_in ? blending_.early : blending_.burn_in;
   double best = 0.0;
   for (std::size_t i = 0; i < challengers_.size(); ++i) {
     const Helping& helping = challengers_[i].helping;
-    if (helping.n < (charged_ < blending_.burn_in ? 2 : blending_.burn_in)) continue;
+    if (helping.n < least) continue;
     for (const double share : kShares) {
       const double gain = helping.gain(share, blending_.noise);
       if (!(gain > best)) continue;

@@ -48,6 +48,7 @@ struct Pairing {
 
 struct BlendRules {
   std::int64_t burn_in = 100;
+  std::int64_t early = 2;  // as long as the champion has had no more than burn_in
   double decay = 0.999;
   double noise = 0.5;
   double wild = 3.0;

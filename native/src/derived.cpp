@@ -14,6 +14,16 @@ constexpr float kTiny = 1e-7F;  // the sine of π is not quite 0
 
 bool keeps_past(Kind kind) { return kind == Kind::kLag || kind == Kind::kEwma; }
 
+// How many knots are not above x. Of few they are counted, which has no branch to foretell.
+std::size_t knots_up_to(const std::vector<float>& knots, float x) {
+  if (knots.size() > 32) {
+    return static_cast<std::size_t>(std::upper_bound(knots.begin(), knots.end(), x) - knots.begin());
+  }
+  std::int32_t count = 0;
+  for (const float knot : knots) count += knot <= x ? 1 : 0;
+  return static_cast<std::size_t>(count);
+}
+
 bool is_missing(const std::string& name) { return name.rfind("missing(", 0) == 0 && name.back() == ')'; }
 
 }  // namespace
@@ -276,15 +286,21 @@ void Derivation::add_features(const Recipe& recipe, const Tracked& column, const
   const auto X = static_cast<double>(x);
   switch (recipe.kind) {
     case Kind::kBins: {
-      // A value between two knots is shared by them; one beyond the last counts as the last.
-      const std::size_t last = basis.at.size() - 1;
-      if (x <= basis.at[0]) return add(0, 1.0F);
-      if (x >= basis.at[last]) return add(last, 1.0F);
-      const auto above = static_cast<std::size_t>(std::upper_bound(basis.at.begin(), basis.at.end(), x) - basis.at.begin());
-      const auto left = static_cast<double>(basis.at[above - 1]);
-      const auto share = static_cast<float>((X - left) / (static_cast<double>(basis.at[above]) - left));
-      add(above - 1, 1.0F - share);
-      return add(above, share);
+      // A value between two knots is shared by them; one beyond the last counts as the last. Of
+      // two features one may be absent: then examples have the same shape more often.
+      const std::size_t count = basis.at.size();
+      const std::size_t below = knots_up_to(basis.at, x);
+      std::size_t left = below == 0 ? 0 : below - 1;
+      float share = 0.0F;
+      if (below == count) {
+        left = count - 2;
+        share = 1.0F;
+      } else if (below > 0) {
+        const auto from = static_cast<double>(basis.at[left]);
+        share = static_cast<float>((X - from) / (static_cast<double>(basis.at[below]) - from));
+      }
+      example.add(basis.hashes[left], share < 1.0F ? 1.0F - share : kAbsent);
+      return example.add(basis.hashes[left + 1], share > 0.0F ? share : kAbsent);
     }
     case Kind::kOneHot:
       return add_code(recipe, column, basis, x, example);
@@ -383,6 +399,7 @@ std::vector<std::pair<std::string, float>> Derivation::named(Example& example, s
     for (std::size_t k = 0; k < names.size(); ++k) known.emplace_back(recipe.bases[i].hashes[k], names[k]);
   }
   for (std::uint32_t i = run.begin; i < run.end; ++i) {
+    if (is_absent(example.values[i])) continue;
     const auto at = std::find_if(known.begin(), known.end(), [&](const auto& k) { return k.first == example.hashes[i]; });
     // A name that is not known (a new value, a group that was given) stands for itself as a number.
     const std::uint32_t number = example.hashes[i] - groups_.seed(group);

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absent.hpp"
 #include "groups.hpp"
 #include "pod.hpp"
 

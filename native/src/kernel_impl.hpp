@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "absent.hpp"
 #include "kernel.hpp"
 #include "kernel_vectors.hpp"
 #include "weights.hpp"
@@ -24,6 +25,7 @@ CHACHA_INLINE void dot_lanes(const Passes& passes, Segments segments, std::size_
   for (const Segment& segment : segments) {
     const I mask = load<W>(passes.masks + segment.mask * passes.width + at);
     for (std::uint32_t f = segment.begin; f < segment.end; ++f) {
+      if (is_absent(passes.values[f])) continue;
       F w = load<W>(table + passes.places[f] * stride);
       if constexpr (Pulled) {
         const F pull = load<W>(gravity + at);
@@ -47,6 +49,7 @@ CHACHA_INLINE void rate_features(const Passes& passes, Segments segments, std::s
     const I mask = load<W>(passes.masks + segment.mask * width + at) & working;
     if (!any<W>(mask)) continue;
     for (std::uint32_t f = segment.begin; f < segment.end; ++f) {
+      if (is_absent(passes.values[f])) continue;
       float* place = passes.table + passes.places[f] * (4 * width) + at;
       const Scaled x(passes.values[f]);
       const F before = load<W>(place + width);
@@ -121,6 +124,7 @@ void rate_powers(const Passes& passes, Segments segments, const float* gradient2
       if (passes.masks[segment.mask * width + lane] == 0) continue;
       const float seed = seed_of(passes, segment.mask, lane);
       for (std::uint32_t f = segment.begin; f < segment.end; ++f) {
+        if (is_absent(passes.values[f])) continue;
         const Weight weight{passes.table + passes.places[f] * (4 * width) + lane, width};
         weight.rate_power(passes.values[f], gradient2[lane], seed, passes.rates[lane], norm_x[lane], per_update[lane]);
       }
@@ -219,7 +223,9 @@ template <class Visit>
 CHACHA_INLINE void each_narrow(const Lesson& lesson, const Part& part, Visit visit) {
   const auto lane = static_cast<std::size_t>(part.owner);
   const NarrowWeights weights(lesson.narrow.cells[lane], lesson.passes.table, lesson.passes.width, lane);
-  for (std::uint32_t f = part.begin; f < part.end; ++f) visit(weights[lesson.narrow.places[f]], lesson.narrow.values[f]);
+  for (std::uint32_t f = part.begin; f < part.end; ++f) {
+    if (!is_absent(lesson.narrow.values[f])) visit(weights[lesson.narrow.places[f]], lesson.narrow.values[f]);
+  }
 }
 
 // One vector of lanes learns an example: the scalar rules of learn.cpp, lane by lane.
@@ -240,6 +246,7 @@ void learn_lanes(const Lesson& lesson, std::size_t at) {
         for (const Segment& segment : segments) {
           const I mask = load<W>(passes.masks + segment.mask * passes.width + at);
           for (std::uint32_t f = segment.begin; f < segment.end; ++f) {
+            if (is_absent(passes.values[f])) continue;
             sum += only<W>(load<W>(passes.table + passes.places[f] * (4 * passes.width) + at) * passes.values[f], mask);
           }
         }

@@ -26,7 +26,9 @@ void Bank::each_narrow(const Part& part, Visit visit) const {
   const auto lane = static_cast<std::size_t>(part.owner);
   auto* cells = const_cast<float*>(lanes_[lane].narrow.cells.data());
   const NarrowWeights weights(cells, table_.get(), width_, lane);
-  for (std::uint32_t f = part.begin; f < part.end; ++f) visit(weights[narrow_places_[f]], narrow_values_[f]);
+  for (std::uint32_t f = part.begin; f < part.end; ++f) {
+    if (!is_absent(narrow_values_[f])) visit(weights[narrow_places_[f]], narrow_values_[f]);
+  }
 }
 
 void Bank::dot(const Example& example) {

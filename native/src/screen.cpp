@@ -6,6 +6,11 @@
 #include "hashing.hpp"
 
 namespace chacha {
+namespace {
+
+bool is_there(float value) { return value != 0.0F && !is_absent(value); }
+
+}  // namespace
 
 void Screen::set(std::vector<std::vector<std::uint32_t>> products, const std::vector<std::uint32_t>& cells) {
   std::vector<Candidate> candidates;
@@ -44,9 +49,9 @@ void Screen::prepare(const Example& example, std::size_t groups, std::size_t liv
 }
 
 // Lists the features that are not zero by group; returns how many there are.
-std::size_t Screen::gather(const Example& example) noexcept {
+void Screen::gather(const Example& example) noexcept {
   for (const Run& run : example.runs) {
-    for (std::uint32_t i = run.begin; i < run.end; ++i) spans_[run.group].count += example.values[i] != 0.0F ? 1 : 0;
+    for (std::uint32_t i = run.begin; i < run.end; ++i) spans_[run.group].count += is_there(example.values[i]) ? 1 : 0;
   }
   std::uint32_t at = 0;
   order_.resize(example.hashes.size());
@@ -61,11 +66,10 @@ std::size_t Screen::gather(const Example& example) noexcept {
   for (const Run& run : example.runs) {
     Span& span = spans_[run.group];
     for (std::uint32_t i = run.begin; i < run.end; ++i) {
-      if (example.values[i] != 0.0F) order_[span.end++] = i;
+      if (is_there(example.values[i])) order_[span.end++] = i;
     }
   }
   order_.resize(at);
-  return at;
 }
 
 // The derived groups of a candidate that no model has.
@@ -76,7 +80,9 @@ void Screen::gather_more(const Candidate& candidate, Example& example, Derivatio
     Span& span = spans_[group];
     span.placed = true;
     span.begin = static_cast<std::uint32_t>(order_.size());
-    for (std::uint32_t i = run.begin; i < run.end; ++i) order_.push_back(i);
+    for (std::uint32_t i = run.begin; i < run.end; ++i) {
+      if (is_there(example.values[i])) order_.push_back(i);
+    }
     span.end = static_cast<std::uint32_t>(order_.size());
     made_.push_back(group);
   }
@@ -97,7 +103,8 @@ double Screen::width(const Candidate& candidate) const noexcept {
 }
 
 void Screen::learn(Example& example, Derivation& derivation, double residual, std::size_t live) noexcept {
-  const std::size_t features = gather(example);
+  gather(example);
+  const std::size_t features = example.raw_features();  // none of them is zero
   ++examples_;
   if (share_ > 0.0 && !candidates_.empty() && std::isfinite(residual)) {
     take_turns(example, derivation, residual, static_cast<double>(features) * static_cast<double>(live));

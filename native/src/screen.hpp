@@ -57,7 +57,7 @@ class Screen {
     bool placed = false;
   };
 
-  std::size_t gather(const Example& example) noexcept;
+  void gather(const Example& example) noexcept;
   void gather_more(const Candidate& candidate, Example& example, Derivation& derivation) noexcept;
   double width(const Candidate& candidate) const noexcept;
   void take_turns(Example& example, Derivation& derivation, double residual, double least) noexcept;

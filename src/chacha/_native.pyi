@@ -133,6 +133,7 @@ class Engine:
         bernstein: bool,
         coin: tuple[int, int] | None,
         burn_in: int,
+        early: int,
         decay: float,
         noise: float,
         wild: float,

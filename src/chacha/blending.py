@@ -85,6 +85,9 @@ class Blending:
     ----------
     burn_in
         Examples before a challenger may be served.
+    early
+        The same as long as the champion has no more than `burn_in` itself: in the beginning
+        nobody is known better than another, and a poor start costs most.
     memory
         About how many examples count.
     noise
@@ -102,14 +105,16 @@ class Blending:
     """
 
     burn_in: int = 100
+    early: int = 2
     memory: float = 1000.0
     noise: float = 0.5
     wild: float = 3.0
     harm: float = 0.005
 
     def __post_init__(self) -> None:
-        if not (self.burn_in >= 1 and self.memory > 1 and self.wild > 0):
-            raise ConfigError(f"burn_in must be at least 1, memory above 1, wild above 0: {self}")
+        if not (min(self.burn_in, self.early) >= 1 and self.memory > 1 and self.wild > 0):
+            told = "burn_in and early must be at least 1, memory above 1, wild above 0"
+            raise ConfigError(f"{told}: {self}")
         if not (self.noise >= 0 and self.harm >= 0):
             raise ConfigError(f"noise and harm must not be negative: {self}")
 
@@ -118,11 +123,17 @@ class Blending:
         """What a loss counts after one more example."""
         return 1.0 - 1.0 / self.memory
 
-    def choose(self, helping: Iterable[tuple[Config, Helping]]) -> tuple[Config | None, float]:
-        """The challenger to blend in, and its share; None if nobody helps."""
+    def choose(
+        self, helping: Iterable[tuple[Config, Helping]], charged: int
+    ) -> tuple[Config | None, float]:
+        """The challenger to blend in, and its share; None if nobody helps.
+
+        `charged` counts the examples of the champion.
+        """
         best, other, chosen = 0.0, None, 0.0
+        least = self.early if charged < self.burn_in else self.burn_in
         for c, help_ in helping:
-            if help_.n < self.burn_in:
+            if help_.n < least:
                 continue
             for share in SHARES:
                 gain = help_.gain(share, self.noise)
@@ -135,11 +146,13 @@ class Blending:
 class ChampionServes(Blending):
     """Only the champion serves.
 
-    >>> ChampionServes().choose([(Config(["ab"]), Helping(n=1000, none=2.0))])
+    >>> ChampionServes().choose([(Config(["ab"]), Helping(n=1000, none=2.0))], charged=1000)
     (None, 0.0)
     """
 
-    def choose(self, helping: Iterable[tuple[Config, Helping]]) -> tuple[Config | None, float]:
+    def choose(
+        self, helping: Iterable[tuple[Config, Helping]], charged: int
+    ) -> tuple[Config | None, float]:
         """Nobody else."""
         return None, 0.0
 
@@ -196,11 +209,11 @@ class Serving:
                 half = weight * loss.loss(champion + 0.5 * apart, y)
                 helping.add(none, half, weight * loss.loss(raw[c], y), apart, decay)
 
-    def choose(self, champion: Config, live: Iterable[Config]) -> None:
+    def choose(self, champion: Config, live: Iterable[Config], charged: int) -> None:
         """Who serves next, of the champion and the live challengers."""
         self.champion = champion
         self.helping = {c: self.helping.get(c) or Helping() for c in live}
-        self.other, self.share = self.policy.choose(self.helping.items())
+        self.other, self.share = self.policy.choose(self.helping.items(), charged)
         if self.lost > self.champion_lost * (1.0 + self.policy.harm):
             self.other, self.share = None, 0.0
         known = 0.0 if self.other is None else self.helping[self.other].apart

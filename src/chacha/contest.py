@@ -124,7 +124,7 @@ class Contest:
     def begin(self, seen: Groups) -> list[Decision]:
         """The first challengers."""
         decisions = self._fill(seen)
-        self.serving.choose(self.champion, self.pairings)
+        self.serving.choose(self.champion, self.pairings, self.charged)
         return decisions
 
     def see(self, made: Round, seen: Groups) -> list[Decision]:
@@ -159,7 +159,7 @@ class Contest:
         if decisions or self.restless:
             self.restless = False
             decisions += self._fill(seen)
-        self.serving.choose(self.champion, self.pairings)
+        self.serving.choose(self.champion, self.pairings, self.charged)
         return decisions
 
     def _look_at(self, c: Config) -> list[Decision]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -45,6 +46,7 @@ class Derived(NamedTuple):
         return f"{self.kind}({self.source}{number})"
 
 
+@lru_cache(maxsize=100_000)
 def derived(name: str) -> Derived | None:
     """What a name says, if it is the name of a derived group."""
     found = _FORM.fullmatch(name)
@@ -159,6 +161,8 @@ class Features:
         are the group `own(NAME)`.
     first
         The values that the knots of a column are made of.
+    text
+        Whether something is derived from VW text too, not only from tables and dicts.
 
     Examples
     --------
@@ -176,6 +180,7 @@ class Features:
     without: Sequence[str] = ()
     own: Mapping[str, Callable[[Any], Mapping[str, float]]] = field(default_factory=dict)
     first: int = 256
+    text: bool = True
 
     def __post_init__(self) -> None:
         wrong = [kind for kind in self.kinds if kind not in DEFAULT_KINDS]
@@ -221,7 +226,7 @@ class Features:
         many = max((c.distinct for c in values), default=0)
         if "onehot" in self.kinds and codes:
             yield f"onehot({group})", f"{few} whole numbers"
-        if "bins" in self.kinds and many > few or many > self.knots:
+        if "bins" in self.kinds and (many > few or many > self.knots):
             yield f"bins({group},{self.knots})", f"{many} values"
         if "cyclic" in self.kinds and codes:
             low, high = min(c.low for c in codes), max(c.high for c in codes)

@@ -127,6 +127,7 @@ class ContestLink:
             bernstein=isinstance(evidence, PairedBernstein),
             coin=None if coin is None else (coin.seed & MASK, coin.block),
             burn_in=blending.burn_in,
+            early=blending.early,
             decay=blending.decay,
             noise=blending.noise,
             wild=blending.wild,
@@ -184,6 +185,7 @@ class _Now(NamedTuple):
     rounds: int
     gains: Mapping[Product, float]
     means: Mapping[str, float]
+    widths: dict[Config, float]
 
 
 class NativeScreen:
@@ -193,6 +195,7 @@ class NativeScreen:
         self.pool, self.engine, self.looks = pool, pool.engine, looks
         self._products: Sequence[Product] = ()
         self._sizes: Mapping[str, int] = {}
+        self._cells: dict[Product, int] = {}  # as long as the sizes are the same
         self._found: _Now | None = None
 
     @property
@@ -211,7 +214,10 @@ class NativeScreen:
 
     def width(self, config: Config) -> float:
         """Features that the configuration gives an example, about."""
-        return config_width(config, self._now().means)
+        now = self._now()
+        if config not in now.widths:
+            now.widths[config] = config_width(config, now.means)
+        return now.widths[config]
 
     def width_of(self, product: Product) -> float:
         """Features that the product gives an example, about."""
@@ -229,13 +235,19 @@ class NativeScreen:
                 if looks and math.isfinite(gain)
             }
             means = mean_features(dict(active), examples, self._sizes)
-            self._found = _Now(t, rounds, gains, means)
+            self._found = _Now(t, rounds, gains, means, {})
         return self._found
 
     def set(self, products: Sequence[Product], sizes: Mapping[str, int]) -> None:
         """Begin anew with these candidates; `sizes` has the distinct features of the groups."""
         self.pool.derive(name for p in products for name in p)
-        self.engine.set_screen([(p, cells_for(p, sizes)) for p in products])
+        if sizes != self._sizes:
+            self._cells.clear()
+        known = self._cells
+        for p in products:
+            if p not in known:
+                known[p] = cells_for(p, sizes)
+        self.engine.set_screen([(p, known[p]) for p in products])
         self._products, self._sizes, self._found = products, sizes, None
 
 

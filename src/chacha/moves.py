@@ -22,6 +22,7 @@ from chacha.turns import Asked, Move, Offer, Turns, same
 __all__ = ["Moves"]
 
 EARLIER = 3  # champions that may come back
+MOST_LISTED = 100_000  # candidates of one champion
 
 
 class Moves(Turns):
@@ -72,6 +73,7 @@ class Moves(Turns):
         self._points = 0  # in this round
         self._known_pairs: tuple[tuple[str, ...], list[Product], list[Product]] | None = None
         self.earlier: dict[str, Config] = {}  # champions, the last one first
+        self._listed: tuple[tuple[Any, ...], list[Product]] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Its constants, for reports."""
@@ -117,17 +119,24 @@ class Moves(Turns):
 
     def candidates(
         self, champion: Config, groups: Sequence[str], columns: Sequence[Column] = ()
-    ) -> Iterator[Product]:
+    ) -> Sequence[Product]:
         """Products the champion does not have: pairs, then its products with groups and products.
+
+        Before them, derived groups that it does not have; each is a product of one.
 
         >>> from chacha.space import Interactions
         >>> moves = Moves(Space.of({"interactions": Interactions(max_order=4)}), squares=False)
         >>> ["".join(p) for p in moves.candidates(Config(["ab", "cd"]), "abcd")]
         ['ac', 'ad', 'bc', 'bd', 'abc', 'abd', 'abcd', 'acd', 'bcd']
         """
-        if self.features is not None:
-            for name in self.features.names(champion, columns):
-                yield (name,)
+        names = [] if self.features is None else self.features.names(champion, columns)
+        asked = champion, tuple(groups), tuple(names)
+        if self._listed is None or self._listed[0] != asked:
+            products = islice(self._products(champion, groups), MOST_LISTED)
+            self._listed = asked, [*((name,) for name in names), *products]
+        return self._listed[1]
+
+    def _products(self, champion: Config, groups: Sequence[str]) -> Iterator[Product]:
         if self.space.interactions is None:
             return
         known = set(champion.interactions)
@@ -136,7 +145,7 @@ class Moves(Turns):
                 yield p
         for name in champion.features:
             for other in (*groups, *champion.features):
-                p = product((name, other))
+                p = (name, other) if name < other else (other, name)
                 if source(name) != source(other) and p not in known:
                     known.add(p)
                     yield p
@@ -146,14 +155,14 @@ class Moves(Turns):
             for other in chain(singles, champion.interactions if room > 1 else ()):
                 if len(other) > room or not (self.squares or set(have).isdisjoint(other)):
                     continue
-                p = product((*have, *other))
+                p = tuple(sorted((*have, *other)))
                 if p not in known:
                     known.add(p)
                     yield p
 
     def _pairs(self, groups: Sequence[str]) -> Iterator[Product]:
         pairs = combinations_with_replacement if self.squares else combinations
-        return (product(pair) for pair in pairs(groups, 2))
+        return iter(pairs(sorted(groups), 2))
 
     def _ranked(self, champion: Config, gains: Gains) -> list[Product]:
         """Those that helped, best first."""

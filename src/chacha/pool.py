@@ -10,7 +10,7 @@ from chacha.errors import BadExample, PoolError
 from chacha.example import Example
 from chacha.vwtext import FLOAT32_MAX
 
-__all__ = ["Copies", "Learner", "LivePool", "SequentialPool"]
+__all__ = ["Copies", "Derives", "Learner", "LivePool", "SequentialPool"]
 
 
 class LivePool(Protocol):
@@ -168,3 +168,15 @@ class Copies(Protocol):
 
     def settle(self, config: Config) -> None:
         """From now on `config` learns as if it had never been a copy."""
+
+
+@runtime_checkable
+class Derives(Protocol):
+    """A pool whose models use the derived groups of an example that their configurations have.
+
+    >>> from chacha import NativePool, SequentialPool
+    >>> isinstance(NativePool(), Derives), isinstance(SequentialPool(lambda config: None), Derives)
+    (True, False)
+    """
+
+    derives: bool

@@ -44,11 +44,11 @@ class Screening:
     Examples
     --------
     >>> Screening().share
-    0.25
+    0.1
     """
 
-    share: float = 0.25
-    most: int = 256
+    share: float = 0.1
+    most: int = 512
     looks: int = 20
     rate: float = 0.5
 
@@ -103,6 +103,8 @@ def combinations(names: Product, counts: Sequence[float]) -> float:
     >>> combinations(("a", "a", "b"), [3.0, 3.0, 2.0])
     12.0
     """
+    if len(names) == 1 or (len(names) == 2 and names[0] != names[1]):  # most are
+        return max(counts[0], 0.0) * (max(counts[1], 0.0) if len(names) == 2 else 1.0)
     width = 1.0
     at = 0
     for _, same in groupby(names):

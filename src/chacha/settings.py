@@ -13,12 +13,13 @@ from chacha.config import Config
 from chacha.contest import Contest
 from chacha.errors import ConfigError
 from chacha.evidence import Evidence, SampleComplexity
+from chacha.features import Features
 from chacha.headstart import FromScratch, HeadStart
 from chacha.losses import Loss
 from chacha.moves import Moves
 from chacha.oracle import ConfigOracle, DefaultOracle
 from chacha.paired import PairedBetting
-from chacha.pool import LivePool
+from chacha.pool import Derives, LivePool
 from chacha.screening import Screening
 from chacha.space import RATES, Domain, Interactions, Space
 from chacha.turns import Given, NextMove
@@ -135,8 +136,11 @@ class Rulebook:
         if space is not None:
             return Space.of(space)
         rate = not self.paper and pool.default("learning_rate") is not None
-        return Space.of(
-            {"interactions": Interactions(), **({"learning_rate": RATES} if rate else {})}
+        derives = not self.paper and isinstance(pool, Derives)
+        return Space(
+            Interactions(),
+            {"learning_rate": RATES} if rate else {},
+            Features(text=False) if derives else None,
         )
 
     def core(
@@ -144,6 +148,8 @@ class Rulebook:
     ) -> ChampionChallengers | Contest:
         """The algorithm with its parts."""
         oracle = self.oracle
+        if self.paper and space.features is not None:
+            raise ConfigError("features are for the recommended rules, not for the paper's")
         if self.paper:
             assert not isinstance(self.evidence, PairedBetting | NextMove)
             assert not isinstance(oracle, NextMove)

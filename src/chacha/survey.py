@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from chacha.errors import ConfigError
 from chacha.losses import Loss
 from chacha.model import ChaCha
-from chacha.sources import Logged, LogTarget, OnBad, Source
+from chacha.sources import Logged, LogTarget, OnBad, Source, is_table
 
 __all__ = ["Survey", "survey", "with_log_target"]
 
@@ -15,6 +15,8 @@ __all__ = ["Survey", "survey", "with_log_target"]
 @dataclass(frozen=True)
 class Survey:
     """What a whole source holds; `names` are those of its groups, sorted, where they are known.
+
+    `table`: whether its examples are rows of a table.
 
     >>> import chacha
     >>> found = survey(chacha.Rows(["1 |a x", "100 |a x", "-2 |a x"]))
@@ -31,6 +33,7 @@ class Survey:
     high: float
     groups: int = 0
     names: tuple[str, ...] = field(default=(), repr=False, compare=False)
+    table: bool = field(default=False, repr=False, compare=False)
 
     def shift(self, when: LogTarget) -> float | None:
         """What to add to a label before its logarithm is taken; None: it is not taken.
@@ -56,7 +59,8 @@ def survey(
         pass
     seen = model.observed
     names = tuple(seen.groups)
-    return Survey(model.examples, seen.low, seen.high, len(names), names)
+    table = is_table(source)
+    return Survey(model.examples, seen.low, seen.high, len(names), names, table)
 
 
 def with_log_target(

@@ -10,6 +10,7 @@ from rich.progress import Progress
 
 from chacha.cli.flags import (
     BudgetFlag,
+    FeaturesFlag,
     FormatFlag,
     InitFlag,
     LimitFlag,
@@ -44,6 +45,7 @@ def calibrate(
     seed: Annotated[int, typer.Option(min=0, help="Of the first coin.")] = 0,
     budget: BudgetFlag = 5,
     tune: TuneFlag = None,
+    features: FeaturesFlag = None,
     init: InitFlag = None,
     pool: PoolFlag = "native",
     loss: LossFlag = "squared",
@@ -64,7 +66,7 @@ def calibrate(
     examples: then nobody is better, and every promotion is a mistake.
     """
     distinct([source] if os.path.exists(source) else [], json=json)
-    space = space_of(tune, Rules.CHACHA)
+    space = space_of(tune, Rules.CHACHA, features)
     calibrating = Calibrating(
         Stream(source, table, form, log_target, on_bad, limit),
         settings=Settings(budget, space, init_values(init or []), loss_named(loss), pool),

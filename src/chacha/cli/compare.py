@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,6 +22,7 @@ from rich.progress import (
 import chacha
 from chacha.cli.flags import (
     BudgetFlag,
+    FeaturesFlag,
     FormatFlag,
     InitFlag,
     LimitFlag,
@@ -31,7 +33,7 @@ from chacha.cli.flags import (
     TuneFlag,
     takes_table,
 )
-from chacha.cli.names import init_values, loss_named, tuned
+from chacha.cli.names import features_named, init_values, loss_named, tuned
 from chacha.cli.outputs import JsonResult, distinct
 from chacha.cli.show import Messages
 from chacha.compare import METHODS, Comparison, Settings, Stream, Study, rows_of
@@ -46,7 +48,7 @@ from chacha.summary import describe
 __all__ = ["compare"]
 
 DEFAULT = "naive,chacha,paper,all-pairs,best-fixed"
-TUNED = "interactions,learning_rate"
+TUNED = "interactions,learning_rate,features"
 REPORTS = (".html", ".svg", ".png", ".pdf")
 
 
@@ -63,6 +65,7 @@ def compare(
     seed: Annotated[int, typer.Option(min=0, help="The first of them.")] = 0,
     budget: BudgetFlag = 5,
     tune: TuneFlag = None,
+    features: FeaturesFlag = None,
     init: InitFlag = None,
     pool: PoolFlag = "native",
     loss: LossFlag = "squared",
@@ -96,7 +99,7 @@ def compare(
     write_report = _reporter(report)
     try:
         settings = Settings(
-            budget, Space.of(tuned(tune or TUNED)), init_values(init or []), loss_named(loss), pool
+            budget, _space(tune, features), init_values(init or []), loss_named(loss), pool
         )
         study = Study(
             [Stream(name, table, form, log_target, on_bad, limit) for name in source],
@@ -127,6 +130,17 @@ def compare(
         print(f"chacha: {failure}", file=sys.stderr)
     if found.failures:
         raise typer.Exit(1)
+
+
+def _space(tune: str | None, features: str | None) -> Space:
+    """What is tuned, with the authors' range of rates; by `chacha` with its own."""
+    space = Space.of(tuned(tune or TUNED))
+    if space.features is None:
+        if features is not None:
+            raise ConfigError("--features needs --tune with features")
+        return space
+    asked = tune is not None or features is not None
+    return replace(space, features=features_named(features, text=asked))
 
 
 def _reporter(path: str | None) -> Any:

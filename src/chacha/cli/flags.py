@@ -28,6 +28,7 @@ from chacha.sources.spec import NULLS
 
 __all__ = [
     "BudgetFlag",
+    "FeaturesFlag",
     "FormatFlag",
     "InitFlag",
     "LimitFlag",
@@ -72,8 +73,18 @@ BudgetFlag = Annotated[
 TuneFlag = Annotated[
     str | None,
     typer.Option(
-        help="Comma list: interactions, learning_rate, power_t, l1, l2; none.",
-        show_default="interactions,learning_rate; interactions with the paper's rules",
+        help="Comma list: interactions, learning_rate, features, power_t, l1, l2; none.",
+        show_default="interactions,learning_rate, of tables features; with the paper's rules "
+        "interactions",
+    ),
+]
+FeaturesFlag = Annotated[
+    str | None,
+    typer.Option(
+        metavar="LIST",
+        help="Derived groups to try: kinds (bins, onehot, cyclic, log, missing), groups such as "
+        "'lag(label,3)', and -WHAT to leave out.",
+        show_default="all kinds",
     ),
 ]
 InitFlag = Annotated[

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from enum import Enum
 from typing import Any
 
 from chacha.config import Value
 from chacha.errors import ConfigError
+from chacha.features import DEFAULT_KINDS, Features, derived
 from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
 from chacha.space import AUTHORS_RATES, Domain, Interactions, LogUniform, Space, Uniform
 
-__all__ = ["Rules", "init_values", "loss_named", "space_of", "tuned"]
+__all__ = ["Rules", "features_named", "init_values", "loss_named", "space_of", "tuned"]
 
 
 class Rules(Enum):
@@ -25,17 +28,18 @@ class Rules(Enum):
     FLAML = "flaml"
 
 
-TUNABLE: dict[str, Interactions | Domain] = {
+TUNABLE: dict[str, Interactions | Features | Domain] = {
     "interactions": Interactions(),
     "learning_rate": AUTHORS_RATES,
     "power_t": Uniform(0.0, 1.0),
     "l1": LogUniform(1e-10, 1e-2),
     "l2": LogUniform(1e-10, 1e-2),
+    "features": Features(),
 }
 """What --tune offers, with the ranges it searches."""
 
 
-def tuned(words: str) -> dict[str, Interactions | Domain]:
+def tuned(words: str) -> dict[str, Interactions | Features | Domain]:
     """The space of a comma list of what to tune; `none` tunes nothing.
 
     >>> sorted(tuned("learning_rate,interactions"))
@@ -52,15 +56,50 @@ def tuned(words: str) -> dict[str, Interactions | Domain]:
     return {name: TUNABLE[name] for name in names}
 
 
-def space_of(words: str | None, rules: Rules) -> Space:
+def words_of(text: str) -> list[str]:
+    """The words of a comma list; commas in brackets do not part them.
+
+    >>> words_of("bins, lag(label,3),-cyclic")
+    ['bins', 'lag(label,3)', '-cyclic']
+    """
+    return [word.strip() for word in re.split(r",(?![^(]*\))", text) if word.strip()]
+
+
+def features_named(text: str | None, **settings: Any) -> Features:
+    """Which derived groups --features means.
+
+    Kinds: only those. Derived groups: those too. With a minus before it: never that.
+
+    >>> print(features_named("bins,log"), features_named("lag(label,3),-cyclic,-id"))
+    Features(bins, log) Features(bins, onehot, cyclic, log, missing, lag(label,3), -cyclic, -id)
+    """
+    words = words_of(text or "")
+    without = [word[1:] for word in words if word.startswith("-")]
+    more = [word for word in words if derived(word) is not None]
+    kinds = [word for word in words if word in DEFAULT_KINDS]
+    for word in words:
+        if word not in (*more, *kinds) and not word.startswith("-"):
+            told = f"kinds ({', '.join(DEFAULT_KINDS)}), groups such as 'lag(label,3)', or -WHAT"
+            raise ConfigError(f"--features {word}: give {told}")
+    return Features(kinds=kinds or DEFAULT_KINDS, more=more, without=without, **settings)
+
+
+def space_of(words: str | None, rules: Rules, features: str | None = None) -> Space:
     """What is tuned: by default what the rules are made for, on ranges that fit them.
 
     >>> space_of(None, Rules.PAPER).to_json(), sorted(space_of(None, Rules.CHACHA).to_json())
-    ({'interactions': 'Interactions(max_order=None)'}, ['interactions', 'learning_rate'])
+    ({'interactions': 'Interactions(max_order=None)'}, ['features', 'interactions', 'learning_rate'])
     """
     recommended = rules is Rules.CHACHA
-    default = "interactions,learning_rate" if recommended else "interactions"
+    default = "interactions,learning_rate,features" if recommended else "interactions"
     space = Space.of(tuned(default if words is None else words))
+    if features is not None and space.features is None:
+        raise ConfigError("--features is for the recommended rules, and for --tune with features")
+    if space.features is not None:
+        if not recommended:
+            raise ConfigError("--tune features: is for the recommended rules (--rules chacha)")
+        asked = words is not None or features is not None
+        space = replace(space, features=features_named(features, text=asked))
     return space.reaching() if recommended else space
 
 
@@ -102,6 +141,8 @@ def _value(text: str) -> Value:
 def init_values(settings: list[str]) -> dict[str, Any]:
     """Initial values from KEY=VALUE words; products as `interactions=ab,user*item`.
 
+    Derived groups as `features=bins(temp,16),log(x)`.
+
     >>> init_values(["learning_rate=0.1", "interactions=ab,user*item"])
     {'learning_rate': 0.1, 'interactions': [('a', 'b'), ('user', 'item')]}
     """
@@ -110,8 +151,10 @@ def init_values(settings: list[str]) -> dict[str, Any]:
         key, equals, text = setting.partition("=")
         if not equals or not key or not text:
             raise ConfigError(f"--init needs KEY=VALUE, got {setting!r}")
-        if key == "interactions":
-            words = [word for word in text.split(",") if word]
+        if key == "features":
+            values[key] = words_of(text)
+        elif key == "interactions":
+            words = words_of(text)
             values[key] = [tuple(w.split("*")) if "*" in w else tuple(w) for w in words]
         else:
             values[key] = _value(text)

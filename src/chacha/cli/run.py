@@ -15,6 +15,7 @@ import chacha
 from chacha.cli.dryrun import show_source
 from chacha.cli.flags import (
     BudgetFlag,
+    FeaturesFlag,
     FormatFlag,
     InitFlag,
     LimitFlag,
@@ -59,6 +60,7 @@ def run(
     log_target: LogTarget,
     budget: BudgetFlag = 5,
     tune: TuneFlag = None,
+    features: FeaturesFlag = None,
     init: InitFlag = None,
     rules: Annotated[Rules, typer.Option(help="The rulebook.")] = Rules.CHACHA,
     pool: PoolFlag = "native",
@@ -99,7 +101,7 @@ def run(
     try:
         model = PRESETS[rules](
             budget=budget,
-            space=space_of(tune, rules),
+            space=space_of(tune, rules, features),
             init=init_values(init or []),
             loss=chosen,
             pool=open_pool(pool),

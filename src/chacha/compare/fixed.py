@@ -8,11 +8,12 @@ from itertools import combinations
 from chacha.config import Config
 from chacha.errors import ConfigError
 
-__all__ = ["MOST_PAIRS", "RATES", "all_pairs", "rate_grid"]
+__all__ = ["MOST_PAIRS", "RATES", "all_pairs", "bins_grid", "rate_grid"]
 
 RATES = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 """The learning rates of best-fixed, each with the initial interactions and with all pairs."""
 MOST_PAIRS = 2000  # products of one model
+KNOTS = 16
 
 
 def all_pairs(initial: Config, groups: Sequence[str]) -> list[Config]:
@@ -26,7 +27,8 @@ def all_pairs(initial: Config, groups: Sequence[str]) -> list[Config]:
         told = f"{len(groups)} groups have {count} pairs, more than {MOST_PAIRS}"
         remedy = "put columns together in fewer groups (--group-by, --group, --namespaces)"
         raise ConfigError(f"{told}; {remedy}, or leave all-pairs and best-fixed out")
-    return [Config([*initial.interactions, *combinations(groups, 2)], initial.values)]
+    products = [*initial.interactions, *combinations(groups, 2)]
+    return [Config(products, initial.values, initial.features)]
 
 
 def rate_grid(initial: Config, groups: Sequence[str]) -> list[Config]:
@@ -43,4 +45,18 @@ def rate_grid(initial: Config, groups: Sequence[str]) -> list[Config]:
         for config in (initial, *all_pairs(initial, groups))
         for rate in RATES
     )
+    return list(dict.fromkeys(grid))
+
+
+def bins_grid(initial: Config, groups: Sequence[str]) -> list[Config]:
+    """Bins of all groups: alone, with all pairs, with all pairs of bins; each with all rates.
+
+    >>> grid = bins_grid(Config(), "ab")
+    >>> len(grid), str(grid[-1])  # doctest: +NORMALIZE_WHITESPACE
+    (21, 'features bins(a,16), bins(b,16); interactions bins(a,16)*bins(b,16); learning_rate 10')
+    """
+    bins = [f"bins({group},{KNOTS})" for group in groups]
+    binned = initial.with_features(bins)
+    shapes = (binned, *all_pairs(binned, groups), *all_pairs(binned, bins))
+    grid = (shape.with_values(learning_rate=rate) for shape in shapes for rate in RATES)
     return list(dict.fromkeys(grid))

@@ -131,7 +131,7 @@ class Settings:
         """The model of a method."""
         return method.make(
             budget=self.budget,
-            space=self.space,
+            space=self.space if method.derives else replace(self.space, features=None),
             init=self.init,
             loss=self.loss,
             pool=open_pool(self.pool),
@@ -254,12 +254,20 @@ class Job:
             return [settings]
         initial = settings.model(method, self.seed).initial
         try:
-            configs = method.fixed(initial, self.survey.names)
+            configs = list(method.fixed(initial, self.survey.names))
+            if method.derived is not None and self._derives:
+                configs += method.derived(initial, self.survey.names)
         except ConfigError as error:
             raise ConfigError(f"{self.stream.name}: {error}") from error
         if not configs:
             raise ConfigError(f"the method {method.name} gives no configuration")
         return [settings.alone(config) for config in configs]
+
+    @property
+    def _derives(self) -> bool:
+        """Whether features are tuned on this stream: on tables, or if that was asked for."""
+        features = self.settings.space.features
+        return features is not None and (features.text or self.survey.table)
 
     def _pass(self, settings: Settings, tell: Tell) -> Outcome:
         way = self._opened(settings)

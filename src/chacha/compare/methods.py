@@ -16,7 +16,7 @@ from chacha.comparators import (
     RandomChallengers,
     WithoutChampion,
 )
-from chacha.compare.fixed import RATES, all_pairs, rate_grid
+from chacha.compare.fixed import RATES, all_pairs, bins_grid, rate_grid
 from chacha.compare.rivers import PREFIX, RiverLearner, about_river, find_river
 from chacha.config import Config
 from chacha.errors import ConfigError
@@ -88,7 +88,8 @@ class Method:
     `learns` is the share of the stream after which nothing is learned any more.
     `fixed` gives configurations, of the initial one and the names of all groups of the stream.
     Each passes over the whole stream with nothing to tune; the one that lost least in the end
-    counts, with the CPU seconds of all.
+    counts, with the CPU seconds of all. `derived` gives more of them, where features are tuned.
+    `derives` tells whether the method can tune features; others are not asked to.
     `learner` gives a learner of your own, of the loss and a seed; it predicts on the scale of the
     loss. It takes the place of the model, and `make` only tells whether the settings are fine.
     `version` is of what the results depend on beside chacha; they are kept under it too.
@@ -106,6 +107,8 @@ class Method:
     live: Callable[[int, int], int] = _budget
     learns: float = 1.0
     fixed: Callable[[Config, Sequence[str]], Sequence[Config]] | None = None
+    derived: Callable[[Config, Sequence[str]], Sequence[Config]] | None = None
+    derives: bool = False
     learner: Callable[[Loss, int], Learner] | None = None
     version: str = ""
 
@@ -126,7 +129,7 @@ METHODS = {
             _several_numbers,
             _pairs,
         ),
-        Method("chacha", "the recommended rules", _recommended, _several_numbers),
+        Method("chacha", "the recommended rules", _recommended, _several_numbers, derives=True),
         Method("paper", "ChaCha as printed", ChaCha.paper),
         Method("flaml", "ChaCha with the constants of the authors' code", ChaCha.flaml),
         Method(
@@ -158,11 +161,13 @@ METHODS = {
         Method(
             "best-fixed",
             "the best in hindsight of fixed configurations: the initial interactions or all "
-            f"pairs, with the learning rates {', '.join(f'{rate:g}' for rate in RATES)}",
+            f"pairs, with the learning rates {', '.join(f'{rate:g}' for rate in RATES)}; where "
+            "features are tuned also with bins of all groups, and all pairs of them",
             _naive,
             _never,
             _grid,
             fixed=rate_grid,
+            derived=bins_grid,
         ),
     )
 }

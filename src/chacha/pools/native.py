@@ -83,6 +83,8 @@ class NativePool:
     {'interactions ab; learning_rate 0.25': 0.604}
     """
 
+    derives = True
+
     def __init__(self, kernel: str = "") -> None:
         try:
             self.engine = Engine(18, kernel)

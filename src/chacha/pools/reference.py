@@ -265,6 +265,8 @@ class ReferencePool(SequentialPool):
     0.5
     """
 
+    derives = True
+
     def __init__(self) -> None:
         super().__init__(ReferenceLearner, DEFAULTS)
 

@@ -106,6 +106,8 @@ class VWPool:
     {'interactions ab; learning_rate 0.25': 0.604}
     """
 
+    derives = True
+
     def __init__(self) -> None:
         self._models: dict[Config, Workspace] = {}
         self._alone: dict[Config, None] = {}  # those that parse for themselves

@@ -7,7 +7,7 @@ from os import PathLike, fspath
 from typing import Any
 
 from chacha.errors import ConfigError
-from chacha.sources.base import Bad, OnBad, Skipped, Source, good_examples
+from chacha.sources.base import Bad, OnBad, Skipped, Source, good_examples, is_table
 from chacha.sources.csvfile import CsvFile
 from chacha.sources.dicts import DictReader
 from chacha.sources.files import Files, expand, renamed
@@ -51,6 +51,7 @@ __all__ = [
     "VWFile",
     "check_ends",
     "good_examples",
+    "is_table",
     "open_files",
     "open_source",
 ]

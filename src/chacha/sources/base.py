@@ -68,6 +68,16 @@ class Source(Protocol):
         """From the first row on."""
 
 
+def is_table(source: Source) -> bool:
+    """Whether its examples are rows of a table, so far; lines of VW text and the like are not.
+
+    >>> from chacha import open_source
+    >>> is_table(open_source("synth:fried,n=2")), is_table(open_source([["x", "y"], [1, 2]]))
+    (False, True)
+    """
+    return bool(getattr(source, "tabular", True))
+
+
 class Skipped(dict[str, int]):
     """Rows that were left out: how many by reason, and the first of each.
 

@@ -9,7 +9,7 @@ from typing import cast
 
 from chacha.errors import BadExample, SourceError
 from chacha.example import Example
-from chacha.sources.base import Bad, Source
+from chacha.sources.base import Bad, Source, is_table
 from chacha.sources.batch import Expected
 from chacha.sources.blocks import Block, blocks_of
 
@@ -66,6 +66,11 @@ class Files:
         for path in self.paths:
             if "://" not in path and not os.path.exists(path):
                 raise SourceError(f"{path}: no such file")
+
+    @property
+    def tabular(self) -> bool:
+        """As the first file."""
+        return self.first is not None and is_table(self.first)
 
     def __iter__(self) -> Iterator[Example | Bad]:
         return cast("Iterator[Example | Bad]", self._items(iter))

@@ -9,7 +9,7 @@ from enum import Enum
 import numpy as np
 
 from chacha.example import Example
-from chacha.sources.base import Bad, Source
+from chacha.sources.base import Bad, Source, is_table
 from chacha.sources.blocks import Block, ColumnBlock, TextBlock, blocks_of
 from chacha.sources.vw import vw_row
 
@@ -40,6 +40,11 @@ class Logged:
     def __init__(self, source: Source, shift: float = 0.0) -> None:
         self.source, self.shift = source, shift
         self.name, self.endless = source.name, source.endless
+
+    @property
+    def tabular(self) -> bool:
+        """As the source."""
+        return is_table(self.source)
 
     def __iter__(self) -> Iterator[Example | Bad]:
         for row in self.source:

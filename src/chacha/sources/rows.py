@@ -72,6 +72,7 @@ class Rows:
         self.endless = iter(rows) is rows  # an iterator may be; a list is not
         self._rows = rows
         self._reader = DictReader() if reader is None else reader
+        self.tabular = False  # until a dict comes
         self._table = table or TableSpec()
         self._target = self._table.target
 
@@ -82,6 +83,7 @@ class Rows:
             yield from self._all_records(self._rows)
             return
         for number, row in enumerate(self._rows, start=1):
+            self.tabular = self.tabular or not isinstance(row, (Example, str))
             place = f"{self.name}: row {number}"
             if isinstance(row, Example):
                 no_label = Bad(place, "no label", "the example has no label; learning needs one")
@@ -98,6 +100,7 @@ class Rows:
 
     def _all_records(self, rows: Any) -> Iterator[Example | Bad]:
         """Records that all lie there, so that some may be looked at together."""
+        self.tabular = True
         records = RecordReader(self._table, self.name, self._reader)
         for start in range(0, len(rows), TOGETHER):
             some = rows[start : start + TOGETHER]

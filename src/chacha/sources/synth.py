@@ -146,6 +146,8 @@ class SynthSource:
     [5]
     """
 
+    tabular = False
+
     def __init__(self, stream: str, n: int | None = None, seed: int = 0) -> None:
         if stream not in STREAMS:
             choices = ", ".join(STREAMS)

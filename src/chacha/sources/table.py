@@ -121,8 +121,8 @@ class TableReader:
 
     def _items(self, batch: Batch) -> Iterator[Row]:
         """The rows of a batch, as a block if all is known of its columns."""
-        known = all(name in self._kinds for name in self.schema.features)
-        if not self._in_blocks or not known or batch.ragged:
+        unknown = [name for name in self.schema.features if name not in self._kinds]
+        if not self._in_blocks or batch.ragged or (unknown and not self._empty(batch, unknown)):
             yield from self._rows(self._prepare(batch))
             return
         coded = self._coded_columns()
@@ -138,7 +138,8 @@ class TableReader:
         }
         codes = BlockCodes(self.reader, coded)
         try:
-            block = column_block(made, self.schema, self._kinds, missing, before, codes)
+            kinds = {**self._kinds, **dict.fromkeys(unknown, Kind.NUMBER)}  # any: it has no cell
+            block = column_block(made, self.schema, kinds, missing, before, codes)
         except BadExample:  # too many categories; row by row it is told which
             yield from self._rows(self._prepare(batch))
             return
@@ -156,7 +157,12 @@ class TableReader:
         """The columns whose words become codes."""
         if self.spec.categories is not Categories.CODE:
             return set()
-        return {name for name in self.schema.features if self._kinds[name] is Kind.CATEGORY}
+        return {name for name in self.schema.features if self._kinds.get(name) is Kind.CATEGORY}
+
+    def _empty(self, batch: Batch, names: Sequence[str]) -> bool:
+        """Whether columns of which nothing is known yet have no cell in a batch."""
+        made = self._prepare(batch)
+        return all(made.columns[name].null_count == len(made.columns[name]) for name in names)
 
     def finish(self) -> Iterator[Row]:
         """The last rows; to be called when the table has come to its end."""

@@ -95,6 +95,7 @@ class VWFile(LineFile):
     """
 
     understood = "VW text"
+    tabular = False
 
     def rows(self, lines: Sequence[tuple[bytes, str]]) -> Iterator[Example | Bad]:
         """The examples of some lines."""
@@ -150,6 +151,7 @@ class VWJsonFile(LineFile):
     """
 
     understood = "VW JSON"
+    tabular = False
 
     def rows(self, lines: Sequence[tuple[bytes, str]]) -> Iterator[Example | Bad]:
         """The examples of some lines."""

@@ -131,6 +131,7 @@ class WrittenExamples:
 
     endless = False
     understood = "Parquet of examples"
+    tabular = False
 
     def __init__(self, name: str, batches: Any) -> None:
         self.name = name
