@@ -23,7 +23,7 @@ def _order(p: Product) -> tuple[int, Product]:
 _SLOTS = ("interactions", "values", "features", "_key", "_hash")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Config:
     """A configuration: products of groups, values of options (c in the paper), derived groups.
 
@@ -84,6 +84,11 @@ class Config:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Config) and self._key == other._key
+
+    def __repr__(self) -> str:
+        words = [f"interactions={self.interactions!r}", f"values={self.values!r}"]
+        words += [f"features={self.features!r}"] * bool(self.features)
+        return f"Config({', '.join(words)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Config, (self.interactions, dict(self.values), self.features)

@@ -245,5 +245,5 @@ class Contest:
             if move is None or move.config in self.live:
                 break
             self._pair(move)
-            told.append(WentLive(self.t, move.config, self.lease[move.config]))
+            told.append(WentLive(self.t, move.config, self.lease[move.config], move.why))
         return told

@@ -31,7 +31,8 @@ class Decision:
     same examples.
 
     >>> decision_from_json(WentLive(0, Config(["ab"]), lease=75).to_json())
-    WentLive(t=0, config=Config(interactions=(('a', 'b'),), values=mappingproxy({})), lease=75)
+    WentLive(t=0, config=Config(interactions=(('a', 'b'),), values=mappingproxy({})), lease=75, \
+why=None)
     """
 
     t: int
@@ -46,7 +47,7 @@ class Decision:
     def to_json(self) -> dict[str, Any]:
         """A JSON object that :func:`decision_from_json` reads back exactly."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
-        for name in ("odds", "needed"):  # with paired evidence only
+        for name in ("odds", "needed", "why"):  # where there is something to tell
             if values.get(name, 0) is None:
                 del values[name]
         plain = {k: v.to_json() if isinstance(v, Config) else v for k, v in values.items()}
@@ -57,11 +58,14 @@ class Decision:
 class WentLive(Decision):
     """A challenger got a slot and an empty model (Algorithm 2, lines 11-13).
 
+    `why` tells why it was proposed, if there is something to tell.
+
     >>> WentLive(0, Config(["ab"]), lease=75).kind
     'WentLive'
     """
 
     lease: int
+    why: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Deriving groups in plain Python: what the native engine does in derived.cpp, to read and to check.
+"""Deriving groups in plain Python: what the native engine does in derived.cpp, to read.
 
 What must be known of a column (its knots, its values, its past) comes from examples that were
 learned before, never from the one at hand.

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import combinations
 
 from chacha.config import Config, Product, product
-from chacha.features import Column, Derived, Features, derived
+from chacha.features import Column, Derived, Features, Offered, derived
 from chacha.screening import Gains
 from chacha.turns import Offer
 
@@ -18,6 +18,8 @@ FINER = 4  # times as many knots, next to the coarse ones
 
 class FeatureMoves:
     """Derived groups to add: all that are offered first, then one by one as the screen ranks them.
+
+    Where the champion has bins, finer ones are offered too: both together fit quickly and well.
 
     >>> hour = Column("hour", "hour", 24, True, 0.0, 23.0, 12.0)
     >>> temp = Column("temp", "temp", 200, False, -3.5, 31.5, 12.5)
@@ -30,80 +32,84 @@ class FeatureMoves:
 
     def __init__(self, policy: Features) -> None:
         self.policy = policy
-        self._known: tuple[Sequence[Column], list[str]] | None = None
+        self._columns: Sequence[Column] | None = None
+        self._offered: list[Offered] = []
 
-    def offered(self, columns: Sequence[Column]) -> list[str]:
-        """All that is offered by what the columns look like."""
-        if self._known is None or self._known[0] is not columns:
-            self._known = columns, [name for name, _ in self.policy.offers(columns)]
-        return self._known[1]
+    def offered(self, columns: Sequence[Column]) -> list[Offered]:
+        """All that is offered by what the columns look like, and why."""
+        if self._columns is not columns:
+            self._columns, self._offered = columns, self.policy.offers(columns)
+        return self._offered
 
     def names(self, champion: Config, columns: Sequence[Column]) -> list[str]:
         """What the champion does not have, and finer bins of those that it has."""
-        have = set(champion.features)
-        offered = self.offered(columns)
-        finer = [str(self._finer(made)) for made in map(derived, champion.features) if made]
-        most = {group: distinct for group, distinct in _distinct(columns).items()}
-        found = [name for name in offered if name not in have]
-        for name in finer:
-            made = derived(name)
-            if made is None or made.kind != "bins" or name in have:
-                continue
-            if made.parameter <= FINER * self.policy.knots and most.get(made.source, 0) > (
-                made.parameter / FINER
-            ):
-                found.append(name)
-        return found
+        every = [name for name, _ in self.offered(columns)]
+        every += self._finer(champion, columns)
+        return [name for name in every if name not in champion.features]
 
-    def _finer(self, made: Derived) -> Derived:
-        return made._replace(parameter=made.parameter * FINER)
+    def why(self, names: Sequence[str], columns: Sequence[Column]) -> str:
+        """Why derived groups were offered, in words.
+
+        >>> temp = Column("temp", "temp", 200, False, -3.5, 31.5, 12.5)
+        >>> FeatureMoves(Features()).why(["bins(temp,16)", "bins(temp,64)"], [temp])
+        'bins(temp,16): 200 values; bins(temp,64): finer'
+        """
+        known = dict(self.offered(columns))
+        return "; ".join(f"{name}: {known.get(name, 'finer')}" for name in names)
+
+    def _finer(self, champion: Config, columns: Sequence[Column]) -> Iterator[str]:
+        values = _distinct(columns)
+        for made in map(derived, champion.features):
+            if made is None or made.kind != "bins" or made.parameter > self.policy.knots:
+                continue
+            if values.get(made.source, 0) > made.parameter:
+                yield str(Derived("bins", made.source, made.parameter * FINER))
 
     def offers(
         self, champion: Config, columns: Sequence[Column], gains: Gains, most: float
     ) -> Iterator[Offer]:
-        """All at once, then one by one."""
+        """One for every group at once, if that gives at most so many features; then single ones."""
         names = self.names(champion, columns)
-        if not names:
-            return
-        first: dict[str, str] = {}
-        covered = {made.source for made in map(derived, champion.features) if made}
-        for name in names:
-            made = derived(name)
-            assert made is not None
-            if made.kind in ("bins", "onehot") and made.source not in covered:
-                first.setdefault(made.source, name)
-        if len(first) > 1:
-            config = champion.with_features(first.values())
-            if gains.width(config) <= most:
-                yield "all", partial(champion.with_features, list(first.values()))
+        together = self._together(champion, names)
+        if len(together) > 1 and gains.width(champion.with_features(together)) <= most:
+            yield "all", partial(champion.with_features, together)
         ranked = gains.gains() if gains.known else {}
         for name in sorted(names, key=lambda name: -ranked.get((name,), 0.0)):
             yield name, partial(champion.with_features, [name])
 
+    def _together(self, champion: Config, names: Sequence[str]) -> list[str]:
+        """The first bins or one-hot group of every raw group that has none."""
+        covered = {source(name) for name in champion.features}
+        first: dict[str, str] = {}
+        for name in names:
+            if name.startswith(("bins(", "onehot(")) and source(name) not in covered:
+                first.setdefault(source(name), name)
+        return list(first.values())
+
 
 def _distinct(columns: Sequence[Column]) -> Mapping[str, int]:
+    """The most values that a column of a group has."""
     found: dict[str, int] = {}
     for column in columns:
         found[column.group] = max(found.get(column.group, 0), column.distinct)
     return found
 
 
-def faces(champion: Config, groups: Sequence[str]) -> list[str]:
-    """Each group as the champion sees it best: its finest derived group, or the raw one.
-
-    >>> faces(Config(features=["bins(a,16)"]), ["a", "b"])
-    ['bins(a,16)', 'b']
-    """
-    seen = {made.source: str(made) for made in map(derived, champion.features) if made}
-    return [seen.get(group, group) for group in groups]
-
-
 def source(name: str) -> str:
-    """The raw group behind a name."""
+    """The raw group behind a name.
+
+    >>> source("bins(temp,16)"), source("temp")
+    ('temp', 'temp')
+    """
     made = derived(name)
     return name if made is None else made.source
 
 
 def face_pairs(champion: Config, groups: Sequence[str]) -> list[Product]:
-    """The products of all pairs of groups, as the champion sees them."""
-    return [product(pair) for pair in combinations(faces(champion, groups), 2)]
+    """The products of all pairs of groups, each as the champion sees it: derived, or raw.
+
+    >>> face_pairs(Config(features=["bins(a,16)"]), ["a", "b", "c"])
+    [('b', 'bins(a,16)'), ('bins(a,16)', 'c'), ('b', 'c')]
+    """
+    faces = {source(name): name for name in champion.features}
+    return [product(pair) for pair in combinations([faces.get(g, g) for g in groups], 2)]

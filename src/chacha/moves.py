@@ -94,7 +94,15 @@ class Moves(Turns):
         if self.features is not None:
             kinds["features"] = partial(self._features, asked)
         kinds["back"] = self._back
-        return self.pick(kinds, asked)
+        move = self.pick(kinds, asked)
+        return self._explained(move, asked) if move is not None else None
+
+    def _explained(self, move: Move, asked: Asked) -> Move:
+        """With the reason why its derived groups were offered."""
+        if move.kind != "features" or self.features is None:
+            return move
+        new = [name for name in move.config.features if name not in asked.champion.features]
+        return move._replace(why=self.features.why(new, asked.columns))
 
     def crowned(self, move: Move | None, dethroned: Config) -> None:
         """The champion changed; a step that won is remembered, and so is who was dethroned."""

@@ -25,6 +25,7 @@ class Move(NamedTuple):
     name: Hashable
     config: Config
     tried: int = 0
+    why: str | None = None
 
 
 class Asked(NamedTuple):

@@ -73,7 +73,8 @@ def sentence(decision: Decision, champion: Config, initial: Config) -> str:
         return _paired_sentence(decision, who)
     match decision:
         case WentLive():
-            return f"{who} went live for {decision.lease} examples"
+            why = f" ({decision.why})" if decision.why else ""
+            return f"{who} went live for {decision.lease} examples{why}"
         case LeaseDoubled():
             return f"{who} used up its lease and may go on to {decision.lease} examples"
         case Retired(eliminated=True):
@@ -150,17 +151,19 @@ def story(
     rules, b, seed = settings["rules"], settings["budget"], settings["seed"]
     yield f"{about['source']}: rules {rules}, b = {b}, seed {seed}"
     yield f"{0:>9}  champion: {champion}"
-    tried: set[Config] = set()
+    tried: dict[Config, str | None] = {}  # and why
     leases = 0
     for decision in decisions:
         if isinstance(decision, WentLive):
-            tried.add(decision.config)
+            tried[decision.config] = decision.why
         leases += isinstance(decision, LeaseDoubled)
         final = isinstance(decision, Eliminated) and decision.odds is None  # else it may come back
         if everything or final or isinstance(decision, Promoted):
             yield f"{decision.t:>9}  {sentence(decision, champion, initial)}"
         if isinstance(decision, Promoted):
             champion = decision.config
+            if why := tried.get(champion):
+                yield f"{'':>9}  it was tried because of {why}"
             yield f"{'':>9}  {len(tried)} challengers had been live, {leases} leases used up"
             yield f"{decision.t:>9}  champion: {champion}"
             tried.clear()

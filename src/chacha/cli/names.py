@@ -65,7 +65,7 @@ def words_of(text: str) -> list[str]:
     return [word.strip() for word in re.split(r",(?![^(]*\))", text) if word.strip()]
 
 
-def features_named(text: str | None, **settings: Any) -> Features:
+def features_named(told: str | None, **settings: Any) -> Features:
     """Which derived groups --features means.
 
     Kinds: only those. Derived groups: those too. With a minus before it: never that.
@@ -73,22 +73,24 @@ def features_named(text: str | None, **settings: Any) -> Features:
     >>> print(features_named("bins,log"), features_named("lag(label,3),-cyclic,-id"))
     Features(bins, log) Features(bins, onehot, cyclic, log, missing, lag(label,3), -cyclic, -id)
     """
-    words = words_of(text or "")
+    words = words_of(told or "")
     without = [word[1:] for word in words if word.startswith("-")]
     more = [word for word in words if derived(word) is not None]
     kinds = [word for word in words if word in DEFAULT_KINDS]
     for word in words:
         if word not in (*more, *kinds) and not word.startswith("-"):
-            told = f"kinds ({', '.join(DEFAULT_KINDS)}), groups such as 'lag(label,3)', or -WHAT"
-            raise ConfigError(f"--features {word}: give {told}")
+            forms = f"kinds ({', '.join(DEFAULT_KINDS)}), groups such as 'lag(label,3)', or -WHAT"
+            raise ConfigError(f"--features {word}: give {forms}")
     return Features(kinds=kinds or DEFAULT_KINDS, more=more, without=without, **settings)
 
 
 def space_of(words: str | None, rules: Rules, features: str | None = None) -> Space:
     """What is tuned: by default what the rules are made for, on ranges that fit them.
 
-    >>> space_of(None, Rules.PAPER).to_json(), sorted(space_of(None, Rules.CHACHA).to_json())
-    ({'interactions': 'Interactions(max_order=None)'}, ['features', 'interactions', 'learning_rate'])
+    >>> space_of(None, Rules.PAPER).to_json()
+    {'interactions': 'Interactions(max_order=None)'}
+    >>> sorted(space_of(None, Rules.CHACHA).to_json())
+    ['features', 'interactions', 'learning_rate']
     """
     recommended = rules is Rules.CHACHA
     default = "interactions,learning_rate,features" if recommended else "interactions"

@@ -72,7 +72,8 @@ def is_table(source: Source) -> bool:
     """Whether its examples are rows of a table, so far; lines of VW text and the like are not.
 
     >>> from chacha import open_source
-    >>> is_table(open_source("synth:fried,n=2")), is_table(open_source([["x", "y"], [1, 2]]))
+    >>> import numpy as np
+    >>> is_table(open_source("synth:fried,n=2")), is_table(open_source(np.eye(2)))
     (False, True)
     """
     return bool(getattr(source, "tabular", True))
