@@ -10,7 +10,15 @@ from pathlib import Path
 from chacha import Categories, ConfigError, LogTarget, TableSpec
 from chacha.compare import Stream
 
-__all__ = ["LISTED", "REPORTED", "DataSet", "find_sets", "missing_ids", "stream_of"]
+__all__ = [
+    "LISTED",
+    "REPORTED",
+    "DataSet",
+    "find_binary",
+    "find_sets",
+    "missing_ids",
+    "stream_of",
+]
 
 LISTED = (
     *(573, 1201, 1195, 344, 1192, 201, 216, 41065, 42731, 4545, 42688, 1196, 23515, 1206),
@@ -58,7 +66,10 @@ def find_sets(folder: Path | None, openml: bool) -> list[DataSet]:
     exact_or_relative, what begins with "near relative" is shown as one. A set that the paper
     treats as regression counts as such, whatever its task is called.
     """
-    found = list(_in_folder(folder)) if folder is not None else []
+    found = []
+    if folder is not None:
+        listed = _in_folder(folder)
+        found = [data for data, task in listed if task == "regression" or data.number in REPORTED]
     if openml:
         ids = missing_ids(found)
         found += [DataSet(f"openml {number}", number, f"openml:{number}") for number in ids]
@@ -67,13 +78,19 @@ def find_sets(folder: Path | None, openml: bool) -> list[DataSet]:
     return sorted(found, key=lambda data: (data.number not in REPORTED, data.number not in LISTED))
 
 
+def find_binary(folder: Path) -> list[DataSet]:
+    """The sets of a folder with two classes."""
+    return [data for data, task in _in_folder(folder) if task == "binary"]
+
+
 def missing_ids(found: Iterable[DataSet]) -> list[int]:
     """The numbers of the paper's data sets that are not there."""
     have = {data.number for data in found}
     return [number for number in dict.fromkeys((*REPORTED, *LISTED)) if number not in have]
 
 
-def _in_folder(folder: Path) -> Iterator[DataSet]:
+def _in_folder(folder: Path) -> Iterator[tuple[DataSet, str]]:
+    """The regression and binary sets of a folder, with their tasks."""
     index = folder / "INDEX.tsv"
     if not index.exists():
         raise ConfigError(f"{index}: no such file; it tells the names, targets and OpenML numbers")
@@ -84,13 +101,13 @@ def _in_folder(folder: Path) -> Iterator[DataSet]:
             except KeyError as error:
                 raise ConfigError(f"{index}:{i}: there is no column {error}") from error
             known = int(number) if number.isdecimal() else None
-            if task != "regression" and known not in REPORTED:
+            if task not in ("regression", "binary") and known not in REPORTED:
                 continue
             paths = [path for end in ENDINGS if (path := folder / f"{name}{end}").exists()]
             if not paths:
                 raise ConfigError(f"{index}:{i}: there is no file {name}.csv.gz")
             exact = not (row.get("exact_or_relative") or "").startswith("near relative")
-            yield DataSet(name, known, str(paths[0]), row.get("target") or None, exact)
+            yield DataSet(name, known, str(paths[0]), row.get("target") or None, exact), task
 
 
 def stream_of(data: DataSet, limit: int) -> Stream:

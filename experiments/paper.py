@@ -24,6 +24,7 @@ from chacha.compare.results import Kept
 from claims import claim_lines
 from datasets import DataSet, find_sets
 from drawings import Bar, bars, drift
+from featurised import feature_values
 from results_page import Results, claim_scores, fill, scores_of, tables
 from tasks import AUTHORS, PRINTED, Found, Lab, Task
 from variants import NUMBERS_FIRST, RESTARTED
@@ -59,6 +60,7 @@ def main() -> None:
         figures = draw_all(lab, results, given.limit)
         values |= beside(sets, given)
         values |= beyond_values(lab, given.limit, given.runs, given.kept.parent / "nulls")
+        values |= feature_values(lab, given.data, given.limit)
     except ChaChaError as error:
         sys.exit(f"paper: {error}")
     values["claims"] = "\n".join(claim_lines(claim_scores(results)))

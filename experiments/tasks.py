@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from chacha import Interactions, LogUniform, SampleComplexity, Space
-from chacha.compare import Failure, Method, Outcome, Row, Settings, Study, rows_of
+from chacha.compare import Failure, Method, Outcome, Row, Settings, Stream, Study, rows_of
 from datasets import DataSet, stream_of
 
 __all__ = ["AUTHORS", "PRINTED", "Found", "Lab", "Task"]
@@ -78,24 +78,30 @@ class Lab:
         settings = Settings(
             budget=BUDGET, space=SPACES[task.space], evidence=CONSTANTS[task.constants]
         )
-        study = Study(
-            [stream_of(data, task.limit) for data in sets],
-            methods,
-            seeds,
-            settings=settings,
-            home=self.home,
-            workers=self.jobs,
-        )
         told = f"{task.space}, up to {task.limit} examples, {task.constants} constants"
+        streams = [stream_of(data, task.limit) for data in sets]
+        every = self.study(told, streams, methods, settings, seeds)
+        found = Found()
+        for data in sets:  # one without all of its methods is among the failures
+            outcomes = every.get(data.source, {})
+            if len(outcomes) == len(methods):
+                found.outcomes[data.name] = outcomes
+        return found
+
+    def study(
+        self,
+        told: str,
+        streams: Sequence[Stream],
+        methods: Sequence[str | Method],
+        settings: Settings,
+        seeds: int,
+    ) -> Mapping[str, dict[str, list[Outcome]]]:
+        """What the methods came to on streams, by their names."""
+        study = Study(streams, methods, seeds, settings=settings, home=self.home, workers=self.jobs)
         for at in study.run():
             if sys.stderr.isatty():
                 print(f"\r{told}: {at.doing} {at.done / at.total:4.0%}", end="", file=sys.stderr)
         seconds = time.monotonic() - self.began
         print(f"\r{told}: done after {seconds:.0f} s", file=sys.stderr, flush=True)
         self.failures |= dict.fromkeys(study.result.failures)
-        found = Found()
-        for data in sets:  # one without all of its methods is among the failures
-            outcomes = study.result.outcomes.get(data.source, {})
-            if len(outcomes) == len(methods):
-                found.outcomes[data.name] = outcomes
-        return found
+        return study.result.outcomes

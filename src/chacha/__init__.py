@@ -38,6 +38,7 @@ from chacha.errors import (
 )
 from chacha.evidence import Bound, Evidence, SampleComplexity, Standing, better_than, worse_than
 from chacha.example import Example, Feature, make_example, parse_line
+from chacha.features import Features
 from chacha.flow2 import Flow2
 from chacha.headstart import FromScratch, HeadStart
 from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
@@ -46,7 +47,7 @@ from chacha.moves import Moves
 from chacha.observed import Observed
 from chacha.oracle import ConfigOracle, DefaultOracle, second_order_products
 from chacha.paired import Coin, PairedBernstein, PairedBetting, Pairing
-from chacha.pool import Copies, Learner, LivePool, SequentialPool
+from chacha.pool import Copies, Derives, Learner, LivePool, SequentialPool
 from chacha.pools import open_pool
 from chacha.pools.native import NativePool
 from chacha.pools.reference import ReferenceLearner, ReferencePool
@@ -98,11 +99,13 @@ __all__ = [
     "DataError",
     "Decision",
     "DefaultOracle",
+    "Derives",
     "Eliminated",
     "Evidence",
     "Example",
     "Exhaustive",
     "Feature",
+    "Features",
     "Flow2",
     "Format",
     "FromScratch",
