@@ -10,12 +10,12 @@ import math
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from chacha.columnstats import MOST_VALUES, ColumnStats, short_text
-from chacha.example import Example, Feature, make_example
+from chacha.example import Example, Feature
 from chacha.features import LABEL, Column, Derived, derived
 from chacha.vwtext import hash_name
 
@@ -25,6 +25,10 @@ MOST_COLUMNS = 256  # of a group
 MOST_TRACKED = 4096  # of all groups
 TURN = 6.283185307179586
 TINY = 1e-7  # the sine of π is not quite 0
+
+
+def _is_missing(name: str) -> bool:
+    return name.startswith("missing(") and name.endswith(")")
 
 
 def _f32(value: float) -> float:
@@ -69,8 +73,10 @@ class Tracked(NamedTuple):
 class DerivedGroups(Mapping[str, Sequence[Feature]]):
     """The derived groups of one example, made when they are looked at."""
 
-    def __init__(self, derivation: Derivation, example: Example, given: Any) -> None:
-        self._derivation, self._example = derivation, example
+    def __init__(
+        self, derivation: Derivation, example: Example, given: Mapping[str, Sequence[Feature]]
+    ) -> None:
+        self._derivation, self._example, self.given = derivation, example, given
         self._found: dict[str, Sequence[Feature]] = dict(given)
 
     def __getitem__(self, name: str) -> Sequence[Feature]:
@@ -100,18 +106,23 @@ class Derivation:
     [('label.1', 9.0), ('label.2', 8.0)]
     """
 
-    def __init__(self, first: int = 256) -> None:
-        self.first = first
+    def __init__(self, first: int = 256, on: bool = True) -> None:
+        self.first, self.on = first, on
         self.recipes: dict[str, Recipe] = {}
         self._columns: dict[str, dict[int, Tracked]] = {}  # by group and hash
         self._tracked = 0
-        self._given: dict[str, None] = {}  # groups that examples brought
+        self._given: dict[str, None] = {}  # groups of missing cells that examples brought
         self._facts: list[Column] | None = None
 
+    def turn_on(self, first: int) -> None:
+        """From now on columns are looked at."""
+        self.first, self.on = first, True
+
     def add(self, names: Iterable[str]) -> None:
-        """Make derived groups known."""
+        """Make derived groups known; from the first of them on, columns are looked at."""
         for name in names:
             if name not in self.recipes and (made := derived(name)) is not None:
+                self.on = True
                 self.recipes[name] = recipe = Recipe(made)
                 if recipe.of_label:
                     recipe.bases[0] = _past(recipe, LABEL)
@@ -123,35 +134,28 @@ class Derivation:
     def columns(self) -> Sequence[Column]:
         """What is known of the columns."""
         if self._facts is None:
-            self._facts = sorted(
+            found = [
                 Column(group, name, stats.distinct, stats.whole, *stats.range)
                 for group, columns in self._columns.items()
                 for name, stats in columns.values()
                 if stats.ready
-            )
-            self._facts += [Column(name, "", 1, True, 0.0, 1.0, 1.0) for name in self._given]
+            ]
+            found += [Column(name, "", 1, True, 0.0, 1.0, 1.0) for name in self._given]
+            self._facts = sorted(found)
         return self._facts
 
     def derive(self, example: Example) -> Example:
         """The example with its derived groups; those that it brought are set apart."""
+        if not self.on:
+            return example
         given = {name: own for name, own in example.groups.items() if self._is_given(name)}
         if given:
-            for name in given:
-                if name not in self._given and name.startswith("missing("):
-                    self._given[name], self._facts = None, None
-            raw = {name: own for name, own in example.groups.items() if name not in given}
-            pairs = {n: [(f.name, f.value) for f in own] for n, own in raw.items()}
-            body = make_example(pairs).body
-            example = replace(example, groups=raw, body=body)
+            example = example.without(given)
         return replace(example, derived=DerivedGroups(self, example, given))
 
     def _is_given(self, name: str) -> bool:
-        if name in self.recipes:
-            return True
-        missing = name.startswith("missing(") and name.endswith(")")
-        if missing:
-            self.add([name])
-        return missing
+        """Whether a group of that name stands for a derived one; missing cells always do."""
+        return name in self.recipes or _is_missing(name)
 
     def make(self, name: str, example: Example) -> list[Feature]:
         """The features of a derived group."""
@@ -171,6 +175,10 @@ class Derivation:
 
     def observe(self, example: Example) -> None:
         """Take in an example that was learned."""
+        if not self.on:
+            return
+        if isinstance(example.derived, DerivedGroups):
+            self._take_given(example.derived.given)
         for group, features in example.groups.items():
             for feature in features:
                 self._notice(group, feature)
@@ -183,6 +191,12 @@ class Derivation:
                 column = columns.get(feature.hashed)
                 if column is not None and column.stats.observe(feature.value):
                     self._changed(group, feature.hashed, column)
+
+    def _take_given(self, names: Iterable[str]) -> None:
+        """Groups of missing cells that an example brought may be offered from now on."""
+        for name in names:
+            if _is_missing(name) and name not in self._given:
+                self._given[name], self._facts = None, None
 
     def _notice(self, group: str, feature: Feature) -> None:
         """A feature that is seen for the first time is a column."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -84,6 +84,43 @@ class Example:
             place=self.place,
             derived=self.derived,
         )
+
+    def behind(self, names: Iterable[str]) -> str:
+        """Derived groups as VW text, to stand behind the line; also those without a feature.
+
+        >>> made = {"log(a)": make_example({"log(a)": [("x", 0.5)]}).groups["log(a)"]}
+        >>> replace(parse_line("|a x"), derived=made).behind(["bins(a,16)", "log(a)"])
+        ' |bins(a,16) |log(a) x:0.5'
+        """
+        parts = []
+        for name in names:
+            words = [_as_text(feature) for feature in self.derived.get(name, ())]
+            parts.append(" ".join([f" |{name}", *words]))
+        return "".join(parts)
+
+    def without(self, names: Collection[str]) -> Example:
+        """The example without some of its groups; the others stand as they are.
+
+        >>> parse_line("1 |a x |b:2 y |a z").without(["a"]).line
+        '1 |b:2 y '
+        """
+        parts = self.body.split("|")[1:]
+        kept = "|".join(part for part in parts if _group_of(part) not in names)
+        groups = {name: own for name, own in self.groups.items() if name not in names}
+        return replace(self, groups=groups, body=f"|{kept}")
+
+
+def _as_text(feature: Feature) -> str:
+    """A feature as VW reads it back; one without a name has its number."""
+    name, value, _ = feature
+    if name.startswith(":") and name[1:].isdecimal():
+        name = name[1:]
+    return name if value == 1.0 else f"{name}:{show_exactly(value)[0]}"
+
+
+def _group_of(part: str) -> str:
+    """The name of a group, of what stands behind its bar."""
+    return part.replace("\t", " ").partition(" ")[0].partition(":")[0] or DEFAULT_GROUP
 
 
 def finite(value: float, what: str) -> float:
