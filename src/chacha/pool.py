@@ -16,7 +16,8 @@ __all__ = ["Copies", "Derives", "Learner", "LivePool", "SequentialPool"]
 class LivePool(Protocol):
     """The live models, by configuration. The contract is executable: :mod:`chacha.checks`.
 
-    Predictions are on the learner's own scale. A pool sees finite input only.
+    Predictions are on the learner's own scale. A pool sees finite input only. A model uses all
+    groups of an example, and of its `derived` ones those that the configuration has.
 
     >>> from chacha import ReferencePool
     >>> pool: LivePool = ReferencePool()
@@ -162,8 +163,9 @@ class Copies(Protocol):
     def copy(self, source: Config, config: Config, damping: float = 0.0) -> None:
         """Give `config` a model with the weights and the state of `source`'s.
 
-        A weight that the copy meets first in a product which `source` does not have is damped:
-        it starts as if it had seen `damping` times the squared gradients of the source so far.
+        A weight that the copy meets first in a product or a derived group which `source` does not
+        have is damped: it starts as if it had seen `damping` times the squared gradients of the
+        source so far.
         """
 
     def settle(self, config: Config) -> None:

@@ -131,8 +131,9 @@ class NativePool:
     def copy(self, source: Config, config: Config, damping: float = 0.0) -> None:
         """Give `config` a model with the weights and the state of `source`'s.
 
-        A weight that it meets first in a product which `source` does not have starts as if it had
-        seen `damping` times the squared gradients of the source so far: with small steps.
+        A weight that it meets first in a product or a derived group which `source` does not have
+        starts as if it had seen `damping` times the squared gradients of the source so far: with
+        small steps.
 
         >>> from chacha.example import parse_line
         >>> pool = NativePool()
@@ -231,8 +232,11 @@ class NativePool:
         return self._visit(example, learn=True)
 
     def _visit(self, example: Example, learn: bool) -> Mapping[Config, float]:
+        line = native_line(example)
+        if example.derived:  # else the engine makes them
+            line += example.behind(sorted({name for c in self._models for name in c.features}))
         try:
-            found = self.engine.raw(native_line(example), list(self._models.values()), learn)
+            found = self.engine.raw(line, list(self._models.values()), learn)
         except ValueError as error:
             raise PoolError(f"{example.place or 'an example'}: {error}") from error
         if found is None:

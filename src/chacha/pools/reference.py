@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import cast
 
 import numpy as np
@@ -93,7 +93,8 @@ class ReferenceLearner:
             sorted((name.encode()[0], _seed(name), name) for name in product)
             for product in config.interactions
         )
-        self.seeds = [ZERO] * len(self.products)
+        self.features = config.features
+        self.settle()
         self.slots: dict[int, Slot] = {}
         self.low = self.high = ZERO  # VW's label range starts at [0, 0]
         self.sum_norm_x = 0.0
@@ -104,7 +105,7 @@ class ReferenceLearner:
         self.slots.clear()
 
     def take(self, source: ReferenceLearner, damping: float = 0.0) -> None:
-        """Go on with the weights and the state of another model; products that are new are damped.
+        """Go on with the weights and the state of another model; what is new is damped.
 
         >>> old, new = ReferenceLearner(Config()), ReferenceLearner(Config(["ab"]))
         >>> new.take(old, damping=1.0)
@@ -121,6 +122,7 @@ class ReferenceLearner:
         if not np.isfinite(seed):  # sums that have left the range of numbers damp nothing
             seed = ZERO
         self.seeds = [ZERO if p in source.products else seed for p in self.products]
+        self.own_seeds = [ZERO if name in source.features else seed for name in self.features]
 
     def squared_gradients(self) -> np.float32:
         """The sum of the squared gradients so far: what the constant holds.
@@ -139,6 +141,7 @@ class ReferenceLearner:
     def settle(self) -> None:
         """Damp nothing any more."""
         self.seeds = [ZERO] * len(self.products)
+        self.own_seeds = [ZERO] * len(self.features)  # of derived groups
 
     def predict(self, example: Example) -> float:
         """The prediction, within the labels seen so far."""
@@ -216,17 +219,22 @@ class ReferenceLearner:
 
     def _features(self, example: Example) -> Iterator[tuple[np.float32, int, np.float32]]:
         """Values, indices, seeds in VW's order: groups by first letter, constant, products."""
-        letters: dict[int, list[Feature]] = {}
-        for name, features in example.groups.items():
+        letters: dict[int, list[tuple[Feature, np.float32]]] = {}
+        every: dict[str, Sequence[Feature]] = dict(example.groups)
+        for name in self.features:  # derived groups come last
+            every[name] = example.derived.get(name, ())
+        seeds = dict(zip(self.features, self.own_seeds, strict=True))
+        for name, features in every.items():
             if features:
-                letters.setdefault(name.encode()[0], []).extend(features)
-        for features in letters.values():
-            for feature in features:
-                yield f32(feature.value), feature.hashed & self.mask, ZERO
+                own = [(feature, seeds.get(name, ZERO)) for feature in features]
+                letters.setdefault(name.encode()[0], []).extend(own)
+        for found in letters.values():
+            for feature, seed in found:
+                yield f32(feature.value), feature.hashed & self.mask, seed
         if self.constant:
             yield ONE, CONSTANT & self.mask, ZERO
         for product, seed in zip(self.products, self.seeds, strict=True):
-            groups = [example.groups.get(name, []) for _, _, name in product]
+            groups = [every.get(name, ()) for _, _, name in product]
             if all(groups):
                 names = [name for _, _, name in product]
                 for x, index in self._expand(names, groups, 0, 0, ONE, 0):
@@ -235,7 +243,7 @@ class ReferenceLearner:
     def _expand(
         self,
         names: list[str],
-        groups: list[list[Feature]],
+        groups: list[Sequence[Feature]],
         depth: int,
         start: int,
         value: np.float32,
@@ -277,7 +285,8 @@ class ReferencePool(SequentialPool):
     def copy(self, source: Config, config: Config, damping: float = 0.0) -> None:
         """Give `config` a model with the weights and the state of `source`'s.
 
-        A weight that it meets first in a product which `source` does not have is damped.
+        A weight that it meets first in a product or a derived group which `source` does not have
+        is damped.
 
         >>> from chacha.example import parse_line
         >>> pool = ReferencePool()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, reduce
 from os import PathLike, fspath
@@ -190,35 +190,43 @@ class VWPool:
     def predict(self, example: Example) -> Mapping[Config, float]:
         """What every live model predicts."""
         line = example.line if example.initial else example.body  # the label is not looked at
-        return self._visit(line, learn=False)
+        return self._visit(line, example, learn=False)
 
     def learn(self, example: Example) -> Mapping[Config, float]:
         """Every live model predicts, then learns."""
         refuse_unlabelled(example)
-        return self._visit(example.line, learn=True)
+        return self._visit(example.line, example, learn=True)
 
-    def _visit(self, line: str, learn: bool) -> Mapping[Config, float]:
+    def _visit(self, line: str, given: Example, learn: bool) -> Mapping[Config, float]:
+        """Each model gets the line with the derived groups that it has."""
+        predictions: dict[Config, float] = {}
+        together: dict[tuple[str, ...], list[Config]] = {}
+        for config, workspace in self._models.items():
+            if config not in self._alone:
+                together.setdefault(config.features, []).append(config)
+                continue
+            with self._parsed(workspace, line + given.behind(config.features)) as example:
+                predictions[config] = _turn(workspace, example, learn)
+        for features, configs in together.items():
+            predictions |= self._share(line + given.behind(features), configs, learn)
+        return {config: predictions[config] for config in self._models}
+
+    def _share(self, line: str, configs: Sequence[Config], learn: bool) -> dict[Config, float]:
         """Hand one parsed line from model to model."""
         predictions: dict[Config, float] = {}
-        for config in self._alone:
-            workspace = self._models[config]
-            with self._parsed(workspace, line) as example:
+        if self._parser is None:  # hashes to 31 bits; narrower models drop the upper ones
+            self._parser = _open(["--bit_precision=31", "--sparse_weights"], "a parser")
+        with self._parsed(self._parser, line) as example:
+            owner = self._parser
+            for config in configs:
+                workspace = self._models[config]
+                native.unsetup_example(owner, example)
+                native.setup_example(workspace, example)
+                owner = workspace
                 predictions[config] = _turn(workspace, example, learn)
-        if len(self._alone) < len(self._models):
-            if self._parser is None:  # hashes to 31 bits; narrower models drop the upper ones
-                self._parser = _open(["--bit_precision=31", "--sparse_weights"], "a parser")
-            with self._parsed(self._parser, line) as example:
-                owner = self._parser
-                for config, workspace in self._models.items():
-                    if config in self._alone:
-                        continue
-                    native.unsetup_example(owner, example)
-                    native.setup_example(workspace, example)
-                    owner = workspace
-                    predictions[config] = _turn(workspace, example, learn)
-                    if learn:
-                        native._finish_example(workspace, example)
-        return {config: predictions[config] for config in self._models}
+                if learn:
+                    native._finish_example(workspace, example)
+        return predictions
 
     @contextmanager
     def _parsed(self, workspace: Workspace, line: str) -> Iterator[Any]:
