@@ -240,7 +240,7 @@ class NativeScreen:
 
     def set(self, products: Sequence[Product], sizes: Mapping[str, int]) -> None:
         """Begin anew with these candidates; `sizes` has the distinct features of the groups."""
-        self.pool.derive(name for p in products for name in p)
+        self.pool.derive(p[0] for p in products if len(p) == 1)
         if sizes != self._sizes:
             self._cells.clear()
         known = self._cells

@@ -8,7 +8,7 @@ the same bits; this is its reference, and what other pools use.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from chacha.config import Config, Product
@@ -104,6 +104,9 @@ class Screen:
     ({('a', 'b'): True, ('a', 'c'): True}, True)
     >>> screen.width(Config(["ab"]))  # three features, the constant and the product
     5.0
+
+    A candidate of one group is a derived group that the champion lacks: it is made when its turn
+    comes. `derive` is told of them.
     """
 
     def __init__(self, policy: Screening) -> None:
@@ -115,6 +118,7 @@ class Screen:
         self.examples = 0
         self.active: dict[str, int] = {}  # features of the groups, over all examples
         self._sizes: Mapping[str, int] = {}
+        self.derive: Callable[[Iterable[str]], None] = lambda names: None
 
     @property
     def products(self) -> Sequence[Product]:
@@ -144,6 +148,7 @@ class Screen:
 
     def set(self, products: Sequence[Product], sizes: Mapping[str, int]) -> None:
         """Begin anew with these candidates; `sizes` has the distinct features of the groups."""
+        self.derive(p[0] for p in products if len(p) == 1)
         self._sizes = sizes
         self.candidates = [Candidate(p, cells_for(p, sizes) - 1) for p in products]
         self.turn = self.rounds = 0
@@ -158,17 +163,20 @@ class Screen:
             features += count
         self.examples += 1
         if self.policy.share > 0.0 and self.candidates and math.isfinite(residual):
-            self._take_turns(example.groups, residual, float(features) * live)
+            self._take_turns(example, residual, float(features) * live)
             self.low, self.high = min(self.low, residual), max(self.high, residual)
 
-    def _take_turns(
-        self, groups: Mapping[str, Sequence[Feature]], residual: float, least: float
-    ) -> None:
+    def _take_turns(self, example: Example, residual: float, least: float) -> None:
         self.credit = min(self.credit + self.policy.share * least, least)
-        kept = {name: [f for f in found if f.value != 0.0] for name, found in groups.items()}
+        kept: dict[str, Sequence[Feature]] = {
+            name: [f for f in found if f.value != 0.0] for name, found in example.groups.items()
+        }
         for _ in range(len(self.candidates)):
             candidate = self.candidates[self.turn]
-            counts = [len(kept.get(name, ())) for name in candidate.product]
+            for name in candidate.product:
+                if name not in kept:
+                    kept[name] = example.derived.get(name, ())
+            counts = [len(kept[name]) for name in candidate.product]
             width = combinations(candidate.product, [float(count) for count in counts])
             if 0.0 < width <= least:
                 if width > self.credit:

@@ -123,7 +123,7 @@ def mean_features(
     ({'a': 1.5}, {'a': 3.0})
     """
     found = active if examples else sizes
-    raw = {group: total for group, total in found.items() if derived(group) is None}
+    raw = {group: n for group, n in found.items() if n and derived(group) is None}
     return {group: total / max(examples, 1) for group, total in raw.items()}
 
 
