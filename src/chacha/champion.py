@@ -87,10 +87,10 @@ class ChampionChallengers:
         self._expand(seen)  # 2
         return self._schedule(seen, self._bounds(seen))
 
-    def see(self, made: Round, seen: Seen) -> list[Decision]:
-        """Lines 3 and 8-17 for one example; losses are charged by their bounded proxy."""
+    def charge(self, made: Round, seen: Seen) -> None:
+        """Lines 3, 8 and 9 for one example; losses are charged by their bounded proxy."""
         raw = made.raw.items() if made.weight > 0 else ()
-        return self.learn({c: seen.proxy(p, made.y) for c, p in raw}, seen, made.weight)
+        self._add({c: seen.proxy(p, made.y) for c, p in raw}, made.weight)
 
     def learn(
         self, losses: Mapping[Config, float], seen: Seen, weight: float = 1.0
@@ -100,11 +100,14 @@ class ChampionChallengers:
         `losses` has every model that predicted the example; one that went live since the
         prediction was made has made none and is not charged.
         """
+        self._add(losses, weight)
+        return self.decide(seen)
+
+    def _add(self, losses: Mapping[Config, float], weight: float) -> None:
         self.t += 1  # 3
         for c in self.live:  # 8
             if c in losses:
                 self.standing[c].add(losses[c], weight)  # 9
-        return self.decide(seen)
 
     def decide(self, seen: Seen) -> list[Decision]:
         """Lines 10-17 by the standings as they are, then line 5 for the next example.

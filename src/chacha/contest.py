@@ -129,6 +129,11 @@ class Contest:
 
     def see(self, made: Round, seen: Groups) -> list[Decision]:
         """One example: charge everyone, then decide."""
+        self.charge(made, seen)
+        return self.decide(seen)
+
+    def charge(self, made: Round, seen: Groups) -> None:
+        """One example: everyone is charged, and the screen sees what the champion left over."""
         self.t += 1
         if made.weight > 0 and self.champion in made.raw:
             self.serving.add(made.raw, made.served, made.y, made.weight, made.loss)
@@ -136,7 +141,6 @@ class Contest:
             residual = made.loss.residual(made.raw[self.champion], made.y)
             if isinstance(self.screen, Screen):
                 self.screen.learn(made.example, residual, len(self.live))
-        return self.decide(seen)
 
     def _charge(self, made: Round) -> None:
         losses = {c: worst(made.loss.loss(raw, made.y)) for c, raw in made.raw.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from chacha.blending import Blend
@@ -12,13 +12,16 @@ from chacha.champion import ChampionChallengers
 from chacha.config import Config
 from chacha.contest import Contest
 from chacha.decisions import Decision, Promoted, Retired, WentLive
+from chacha.deriving import Derivation
 from chacha.evidence import Standing
 from chacha.example import Example
+from chacha.features import Features
 from chacha.headstart import HeadStart
 from chacha.losses import Loss
 from chacha.observed import Observed, Round, SeenWithLoss, StreamFacts
 from chacha.oracle import proposals_of
 from chacha.pool import Copies, LivePool
+from chacha.screen import Screen
 from chacha.summary import LiveModel, Step, Summary
 from chacha.turns import Asked, Move
 
@@ -66,7 +69,14 @@ class Careful:
 class Driver(ABC):
     """What is decided is done: the algorithm's core, a pool, and what is told of them."""
 
-    def __init__(self, core: Core, pool: LivePool, loss: Loss, keep_decisions: int) -> None:
+    def __init__(
+        self,
+        core: Core,
+        pool: LivePool,
+        loss: Loss,
+        keep_decisions: int,
+        features: Features | None,
+    ) -> None:
         self._core, self.pool, self.loss = core, pool, loss
         self._failures: list[Exception] = []  # of the oracle and of starts, to be raised
         if isinstance(core, Contest):
@@ -82,6 +92,9 @@ class Driver(ABC):
         self._groups: tuple[str, ...] | None = None  # those the oracle has been shown
         self._early: list[Decision] = []  # made before the first example was learned
         self._withdrawn = False
+        if features is not None or self.initial.features:
+            self._turn_on((features or Features()).first)
+        self._derive(self.initial.features)
         self.pool.start(self.initial)
 
     @property
@@ -126,6 +139,14 @@ class Driver(ABC):
         failed or the learner refused a challenger, that is raised at the end: the example has
         been learned, and all is as if nothing had been proposed.
         """
+
+    @abstractmethod
+    def _turn_on(self, first: int) -> None:
+        """From now on columns are looked at; `first`: the values that knots are made of."""
+
+    @abstractmethod
+    def _derive(self, names: Iterable[str]) -> None:
+        """Make derived groups known, before a model or the screen has them."""
 
     @property
     def seen(self) -> SeenWithLoss:
@@ -224,6 +245,7 @@ class Driver(ABC):
                 self.pool.stop(decision.config)
                 del self._births[decision.config]
             elif isinstance(decision, WentLive):
+                self._derive(decision.config.features)
                 try:
                     self._core.starting.start(self.pool, self._core.champion, decision.config)
                 except Exception as error:
@@ -275,8 +297,12 @@ class PlainDriver(Driver):
         bits: int,
         baseline: bool,
         keep_decisions: int = 1000,
+        features: Features | None = None,
     ) -> None:
-        super().__init__(core, pool, loss, keep_decisions)
+        self._derivation = Derivation(on=False)
+        super().__init__(core, pool, loss, keep_decisions, features)
+        if isinstance(core, Contest) and isinstance(core.screen, Screen):
+            core.screen.derive = self._derive
         self._observed = Observed(bits)
         self._served, self._alone = Standing(), Standing()
         self._metrics: dict[str, float] = {}
@@ -305,6 +331,12 @@ class PlainDriver(Driver):
         """The sums of what else is reported."""
         return self._metrics
 
+    def _turn_on(self, first: int) -> None:
+        self._derivation.turn_on(first)
+
+    def _derive(self, names: Iterable[str]) -> None:
+        self._derivation.add(names)
+
     def begin(self, example: Example) -> None:
         """Lines 2 and 5 before anything was learned; the decisions are part of the next step."""
         self._begin(example)
@@ -313,11 +345,12 @@ class PlainDriver(Driver):
     def _begin(self, example: Example) -> None:
         """Lines 2 and 5, once an example shows groups that the oracle can work with."""
         if not self._begun:
-            self._observed.observe(example)
+            self._observed.observe(self._derivation.derive(example))
             self._start_challenging()
 
     def predict(self, example: Example) -> Forecast:
         """Line 6: every live model predicts, the incumbent serves. A pure read."""
+        example = self._derivation.derive(example)
         raw = self.pool.predict(example)
         alone = self._baseline.predict(example)[self.initial] if self._baseline else None
         core = self._core
@@ -328,21 +361,25 @@ class PlainDriver(Driver):
         assert example.label is not None, "only labelled examples are learned"
         y, weight = example.label, example.weight
         self._begin(example)
-        self._observed.observe(example)
-        now = self.pool.learn(example)
+        whole = self._derivation.derive(example)
+        self._observed.observe(whole)
+        now = self.pool.learn(whole)
         decisions = self._take_early()
         if forecast is None:
             core = self._core
             forecast = Forecast(now, self._births, core.incumbent, core.serve(now))
         loss = self._charge(forecast.served, y, weight)
         if self._baseline is not None:
-            alone = self._baseline.learn(example)[self.initial]
+            alone = self._baseline.learn(whole)[self.initial]
             alone = alone if forecast.alone is None else forecast.alone
             self._alone.add(self.loss.loss(alone, y), weight)
         births = forecast.births
         raw = {c: p for c, p in forecast.raw.items() if births[c] == self._births.get(c)}
-        made = Round(example, raw, forecast.served, y, weight, self.loss)
-        decisions += self._do(self._core.see(made, self.seen))
+        made = Round(whole, raw, forecast.served, y, weight, self.loss)
+        self._core.charge(made, self.seen)
+        self._derivation.observe(whole)
+        self._observed.columns = self._derivation.columns
+        decisions += self._do(self._core.decide(self.seen))
         self._raise_failures()
         served = self.loss.served(forecast.served)
         return Step(example, served, forecast.served_by, loss, decisions)

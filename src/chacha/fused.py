@@ -7,7 +7,7 @@ stream, down to single examples, decisions and predictions are the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from chacha.driver import Core, Driver, Forecast, PlainDriver
 from chacha.errors import PoolError
 from chacha.evidence import Standing
 from chacha.example import Example
+from chacha.features import Features
 from chacha.interrupts import Uninterrupted
 from chacha.links import Link, Serving, link_of, served_by
 from chacha.losses import Loss
@@ -90,9 +91,10 @@ class FusedDriver(Driver):
         bits: int,
         baseline: bool,
         keep_decisions: int = 1000,
+        features: Features | None = None,
     ) -> None:
-        super().__init__(core, pool, loss, keep_decisions)
         self.native = pool
+        super().__init__(core, pool, loss, keep_decisions, features)
         self.engine = engine = pool.engine
         self._observed = NativeObserved(engine)
         self._link = link
@@ -107,6 +109,12 @@ class FusedDriver(Driver):
         self._config_before: dict[int, Config] = {}  # as they were before the last decision
         self._push()
         self._wait()
+
+    def _turn_on(self, first: int) -> None:
+        self.native.turn_on(first)
+
+    def _derive(self, names: Iterable[str]) -> None:
+        self.native.derive(names)
 
     @property
     def core(self) -> Core:

@@ -25,7 +25,6 @@ from chacha.oracle import ConfigOracle
 from chacha.paired import PairedBetting
 from chacha.pool import LivePool
 from chacha.pools import default_pool
-from chacha.pools.native import NativePool
 from chacha.progress import ProgressTable
 from chacha.quick import Quick
 from chacha.screening import Screening
@@ -137,8 +136,6 @@ class ChaCha:
         self.initial = self.space.initial(init, self.pool.default)
         self.budget, self.seed = budget, seed
         core = self.rules.core(self.initial, self.space, budget, seed)
-        if self.space.features is not None and isinstance(self.pool, NativePool):
-            self.pool.turn_on(self.space.features.first)
         self.evidence = core.evidence
         self.oracle = core.moves if isinstance(core, Contest) else core.oracle
         bits = self.initial.values.get("bit_precision", 18)
@@ -149,6 +146,7 @@ class ChaCha:
             bits=min(bits, 20) if isinstance(bits, int) else 18,
             baseline=baseline,
             keep_decisions=keep_decisions,
+            features=self.space.features,
         )
         self.skipped = Skipped()
         self.reader = DictReader(self.loss_function.label)
