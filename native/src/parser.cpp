@@ -302,6 +302,43 @@ bool parse_line(std::string_view line, Groups& groups, Example& example) {
   return BodyParser(body, line.data() + line.size(), groups, example).parse();
 }
 
+namespace {
+
+// The next word of a text, which loses it with the blank behind; empty before a blank.
+std::string_view next_word(std::string_view& text) {
+  const std::size_t stop = std::min(text.find_first_of(" \t\r\n"), text.size());
+  const std::string_view word = text.substr(0, stop);
+  text.remove_prefix(std::min(stop + 1, text.size()));
+  return word;
+}
+
+// A feature of a line: its hash, whether it is there at all, and its name, which has no colon.
+struct Named {
+  std::uint32_t hash;
+  bool there;
+  std::string name;
+};
+
+Named named_feature(std::string_view word, std::uint32_t seed, float scale, std::uint32_t& anonymous) {
+  const std::size_t colon = std::min(word.find(':'), word.size());
+  const std::string_view name = word.substr(0, colon);
+  const std::string_view text = word.substr(std::min(colon + 1, word.size()));
+  const std::uint32_t hash = hash_name(name, seed);
+  if (colon == word.size()) return {hash, scale != 0.0F, std::string(name)};
+  const Number number = read_number(text);
+  if (number.read == Read::kNumber) {
+    const bool there = number.value * scale != 0.0F;
+    if (!name.empty()) return {hash, there, std::string(name)};
+    const std::uint32_t own = anonymous++;
+    return {seed + own, there, std::to_string(own)};
+  }
+  std::string joined(name.empty() ? text : word);
+  std::replace(joined.begin(), joined.end(), ':', '=');
+  return {hash_name(text, hash), true, std::move(joined)};
+}
+
+}  // namespace
+
 // Looked for from the beginning: it is asked once for a column.
 std::string TextNames::name(const Groups& groups, std::uint32_t group, std::uint32_t hash) const {
   const std::uint32_t seed = groups.seed(group);
@@ -309,31 +346,17 @@ std::string TextNames::name(const Groups& groups, std::uint32_t group, std::uint
     const std::size_t next = line.find('|', bar + 1);
     std::string_view part = line.substr(bar + 1, (next == std::string_view::npos ? line.size() : next) - bar - 1);
     bar = next;
+    const std::string_view head = next_word(part);
+    const std::size_t colon = std::min(head.find(':'), head.size());
+    const std::string_view own = head.empty() ? std::string_view(&kDefaultGroup, 1) : head.substr(0, colon);
+    if (own != groups[group].name) continue;
+    const float scale = colon < head.size() ? read_number(head.substr(colon + 1)).value : 1.0F;
     std::uint32_t anonymous = 0;
-    bool first = true;
     while (!part.empty()) {
-      const std::size_t stop = std::min(part.find_first_of(" \t\r\n"), part.size());
-      const std::string_view word = part.substr(0, stop);
-      part.remove_prefix(std::min(stop + 1, part.size()));
-      const std::size_t colon = std::min(word.find(':'), word.size());
-      const std::string_view name = word.substr(0, colon);
-      if (first) {
-        const std::string_view own = word.empty() ? std::string_view(&kDefaultGroup, 1) : name;
-        if (own != groups[group].name) break;
-        first = false;
-        continue;
-      }
+      const std::string_view word = next_word(part);
       if (word.empty()) continue;
-      if (name.empty()) {
-        if (seed + anonymous == hash) return std::to_string(anonymous);
-        ++anonymous;
-        continue;
-      }
-      const std::uint32_t own = hash_name(name, seed);
-      if (own == hash) return std::string(name);
-      if (colon < word.size() && hash_name(word.substr(colon + 1), own) == hash) {
-        return std::string(name) + "=" + std::string(word.substr(colon + 1));
-      }
+      Named feature = named_feature(word, seed, scale, anonymous);
+      if (feature.there && feature.hash == hash) return std::move(feature.name);
     }
   }
   return std::to_string(hash - seed);
