@@ -38,6 +38,7 @@ std::string ColumnBlock::name(const Groups& groups, std::uint32_t group, std::ui
       if (part.group == group && column.has_numbers() && column.hash == hash) return column.name;
     }
   }
+  if (cells != nullptr) return cells->name(groups, group, hash);
   return std::to_string(hash - groups.seed(group));
 }
 
@@ -173,6 +174,7 @@ bool Engine::read_numbers(std::size_t row) {
 // False if a number is not finite.
 bool Engine::read_row(const ColumnBlock& block, std::size_t row) {
   example_.drop_derived();
+  block.row = row;
   if (tile_.filled && refill_row(block, row)) {
     tile_.again = tile_.grid;
     return true;

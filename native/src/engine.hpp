@@ -83,6 +83,8 @@ struct Column {
 
 struct ColumnBlock : Names {
   std::string name(const Groups& groups, std::uint32_t group, std::uint32_t hash) const override;
+  const Names* cells = nullptr;   // who knows the names of the features of cells, in the row at hand
+  mutable std::size_t row = 0;    // which one that is
 
   struct Part {
     std::uint32_t group;

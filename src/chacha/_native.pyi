@@ -1,6 +1,6 @@
 """The native engine (native/src/bindings.cpp)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,7 @@ class ColumnBlock:
         missing_hashes: NDArray[np.uint32],
         missing_values: NDArray[np.float32],
     ) -> None: ...
+    def name_cells(self, features: Callable[[int, int], Sequence[tuple[int, str]]]) -> None: ...
     @property
     def rows(self) -> int: ...
 

@@ -19,12 +19,21 @@ from chacha.example import Example, Feature
 from chacha.features import LABEL, Column, Derived, derived
 from chacha.vwtext import hash_name
 
-__all__ = ["Derivation", "DerivedGroups"]
+__all__ = ["Derivation", "DerivedGroups", "column_name"]
 
 MOST_COLUMNS = 256  # of a group
 MOST_TRACKED = 4096  # of all groups
 TURN = 6.283185307179586
 TINY = 1e-7  # the sine of π is not quite 0
+
+
+def column_name(feature: Feature) -> str:
+    """The name of the column of a feature: without a colon, which VW's text could not hold.
+
+    >>> column_name(Feature("color:blue", 1.0, 0)), column_name(Feature(":3", 0.5, 0))
+    ('color=blue', '3')
+    """
+    return feature.name.removeprefix(":").replace(":", "=")
 
 
 def _is_missing(name: str) -> bool:
@@ -204,8 +213,8 @@ class Derivation:
         full = len(columns) >= MOST_COLUMNS or self._tracked >= MOST_TRACKED
         if feature.hashed in columns or full:
             return
-        name = feature.name.removeprefix(":").replace(":", "=")
-        columns[feature.hashed] = column = Tracked(name, ColumnStats(self.first))
+        column = Tracked(column_name(feature), ColumnStats(self.first))
+        columns[feature.hashed] = column
         self._tracked += 1
         self._changed(group, feature.hashed, column)
 

@@ -9,8 +9,9 @@ import numpy as np
 
 from chacha._native import ColumnBlock as NativeBlock
 from chacha._native import count_words
+from chacha.deriving import column_name
 from chacha.example import Feature
-from chacha.sources.blocks import CellColumn, ColumnBlock, NumberColumn, WordsColumn
+from chacha.sources.blocks import AnyColumn, CellColumn, ColumnBlock, NumberColumn, WordsColumn
 
 __all__ = ["native_block", "native_words"]
 
@@ -33,7 +34,18 @@ def native_block(block: ColumnBlock) -> NativeBlock:
                 made.add_cells(part, column.cell_of, *_cells(column.cells), *missing)
             else:
                 made.add_cells(part, *native_words(column), *missing)
+    parts = list(block.groups.values())
+    made.name_cells(lambda part, row: _names(parts[part], row))
     return made
+
+
+def _names(columns: Sequence[AnyColumn], row: int) -> list[tuple[int, str]]:
+    """The features of cells in a row: their hashes, and the names of their columns."""
+    found: list[tuple[int, str]] = []
+    for column in columns:
+        own = column.missing if isinstance(column, NumberColumn) else column.features(row)
+        found += [(feature.hashed, column_name(feature)) for feature in own]
+    return found
 
 
 def _arrays(features: Sequence[Feature]) -> tuple[Any, Any]:

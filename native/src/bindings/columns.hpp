@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -20,10 +21,28 @@ namespace chacha {
 namespace {
 
 // Columns with the arrays that Python holds for them.
-struct PyBlock {
+struct PyBlock : Names {
   ColumnBlock block;
   std::vector<nb::object> kept;
   std::vector<std::string> groups;  // of the parts
+  nb::object features;  // of the cells of a part, in a row: hashes with names
+
+  // A name that cannot be told is a number, as elsewhere.
+  std::string name(const Groups& all, std::uint32_t group, std::uint32_t hash) const override {
+    const nb::gil_scoped_acquire held;
+    try {
+      for (std::size_t part = 0; part < block.parts.size(); ++part) {
+        if (block.parts[part].group != group) continue;
+        const nb::object found = features(part, block.row);
+        for (const auto& [own, name] : nb::cast<std::vector<std::pair<std::uint32_t, std::string>>>(found)) {
+          if (own == hash) return name;
+        }
+      }
+    } catch (const std::exception&) {
+      PyErr_Clear();
+    }
+    return std::to_string(hash - all.seed(group));
+  }
 };
 
 void set_numbers(Column& column, const Floats& numbers) { column.numbers = numbers.data(); }
@@ -118,6 +137,7 @@ void bind_columns(nb::module_& module) {
              self->block.rows = labels.shape(0);
              self->block.labels = labels.data();
              self->kept.push_back(nb::cast(labels));
+             self->features = nb::none();
              if (weights) {
                self->block.weights = weights->data();
                self->kept.push_back(nb::cast(*weights));
@@ -129,6 +149,11 @@ void bind_columns(nb::module_& module) {
       .def("add_numbers", &add_numbers<Integers>)
       .def("add_numbers", &add_numbers<Longs>)
       .def("add_cells", &add_cells)
+      .def("name_cells",
+           [](PyBlock& self, nb::object features) {
+             self.features = std::move(features);
+             self.block.cells = &self;
+           })
       .def_prop_ro("rows", [](const PyBlock& self) { return self.block.rows; });
 
   module.def("count_words", &count_words);

@@ -62,8 +62,12 @@ class DictPlan : public Names {
   }
 
   std::string name(const Groups& groups, std::uint32_t group, std::uint32_t hash) const override {
-    for (const Entry& entry : entries_) {
-      if (entry.number == group && entry.hash == hash) return entry.name;
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      const Entry& entry = entries_[i];
+      if (entry.number != group) continue;
+      const auto text = PyUnicode_CheckExact(values_[i]) ? utf8_of(values_[i]) : std::nullopt;
+      std::string name = text ? entry.name + "=" + std::string(*text) : entry.name;
+      if (text ? hash_name(name, groups.seed(group)) == hash : entry.hash == hash) return name;
     }
     return std::to_string(hash - groups.seed(group));
   }

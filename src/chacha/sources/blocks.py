@@ -17,6 +17,7 @@ from chacha.sources.columns import pairs_cell
 from chacha.sources.spec import Kind
 
 __all__ = [
+    "AnyColumn",
     "Block",
     "BlockSource",
     "CellColumn",
@@ -71,6 +72,16 @@ class CellColumn:
     cell_of: NDArray[np.int32]
     missing: Sequence[Feature] = ()
 
+    def features(self, row: int) -> Sequence[Feature]:
+        """The features of a row.
+
+        >>> column = CellColumn([()], np.array([0, -1]), [Feature("x=missing", 1.0, 7)])
+        >>> column.features(1)
+        [Feature(name='x=missing', value=1.0, hashed=7)]
+        """
+        cell = int(self.cell_of[row])
+        return self.missing if cell < 0 else self.cells[cell]
+
 
 @dataclass(frozen=True)
 class WordsColumn:
@@ -89,15 +100,19 @@ class WordsColumn:
         [('t=été', 2.0)]
         """
         text = self.texts[row].as_py()
-        words = [] if text is None else pairs(Kind.TEXT, self.name, text)
-        return pairs_cell(words, self.seed).features
+        if text is None:
+            return self.missing
+        return pairs_cell(pairs(Kind.TEXT, self.name, text), self.seed).features
+
+
+AnyColumn = NumberColumn | CellColumn | WordsColumn
 
 
 @dataclass
 class ColumnBlock:
     """Rows of a table as columns by group."""
 
-    groups: Mapping[str, Sequence[NumberColumn | CellColumn | WordsColumn]]
+    groups: Mapping[str, Sequence[AnyColumn]]
     labels: NDArray[np.float32]
     place: Callable[[int], str]  # of a row
     weights: NDArray[np.float32] | None = None
