@@ -7,7 +7,7 @@ has some of them, next to all raw groups, and may multiply them like any group.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import groupby
@@ -200,8 +200,11 @@ class Features:
         """What may help, by what the columns look like."""
         found: dict[str, str] = {}
         by_group = sorted(columns, key=lambda column: column.group)
+        groups = {column.group for column in columns}
         for group, own in groupby(by_group, key=lambda column: column.group):
-            found.update(self._of_group(group, list(own)))
+            if not UNSAFE.search(group):  # the group without a name has none to derive from
+                found.update(self._of_group(group, list(own)))
+        found = {name: why for name, why in found.items() if _is_free(name, groups)}
         for name in self.more:
             found[name] = "asked for"
         for name in self.own:
@@ -215,8 +218,8 @@ class Features:
 
     def _of_group(self, group: str, columns: Sequence[Column]) -> Iterator[tuple[str, str]]:
         """The offers for a raw group, by those of its columns that suit them."""
-        if (made := derived(group)) is not None:
-            if made.kind in self.kinds:
+        if _is_missing(group):
+            if "missing" in self.kinds:
                 yield group, "cells are missing"
             return
         codes = [c for c in columns if c.whole and 1 < c.distinct <= MOST_CODES]
@@ -236,3 +239,13 @@ class Features:
                     yield f"cyclic({group},{period})", why
         if "log" in self.kinds and any(c.low >= 0 and c.high > 20 * c.middle > 0 for c in values):
             yield f"log({group})", "a few large values"
+
+
+def _is_missing(name: str) -> bool:
+    made = derived(name)
+    return made is not None and made.kind == "missing"
+
+
+def _is_free(name: str, groups: Collection[str]) -> bool:
+    """Whether the stream has no group of its own by that name."""
+    return name not in groups or _is_missing(name)
