@@ -15,13 +15,14 @@ from __future__ import annotations
 import gc
 import weakref
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import islice
 from math import isfinite
 
 from chacha.config import Config
 from chacha.errors import BadExample, PoolError
 from chacha.example import Example, parse_line
-from chacha.pool import Copies, LivePool
+from chacha.pool import Copies, Derives, LivePool
 from chacha.sources.synth import SynthSource
 
 __all__ = ["all_checks"]
@@ -253,6 +254,29 @@ def check_a_copy_goes_on_from_its_source(make: MakePool) -> None:
         except PoolError:
             continue
         raise AssertionError(f"{source} was copied to {config}")
+
+
+def check_derived_groups_are_for_those_that_have_them(make: MakePool) -> None:
+    """If a pool derives: a model uses the derived groups of its configuration, and no others."""
+    coded = Config(features=["onehot(a)"])
+    crossed = Config([("b", "onehot(a)")], {}, ["onehot(a)"])
+    pool, plain = _pool(make, PLAIN, coded, crossed), _pool(make, PLAIN)
+    if not isinstance(pool, Derives):
+        return
+    late = {PLAIN: 0.0, coded: 0.0, crossed: 0.0}
+    for i in range(300):
+        k, b = i % 5, 1 + i * 7 % 3
+        example = parse_line(f"{b * (k in (1, 3))} |a x:{k} |b y:{b}")
+        made = parse_line(f"|onehot(a) x={k} |log(a) noise{i}").groups
+        whole = replace(example, derived=made)
+        before = dict(pool.predict(whole))
+        learned = pool.learn(whole)
+        assert dict(learned) == before
+        assert learned[PLAIN] == plain.learn(example)[PLAIN], "a model used what it does not have"
+        for config, prediction in learned.items():
+            late[config] += abs(prediction - (example.label or 0.0)) * (i >= 200)
+    assert late[coded] < 0.8 * late[PLAIN], f"a derived group was not used: {late}"
+    assert late[crossed] < 0.8 * late[coded], f"nor its product: {late}"
 
 
 def check_dropped_pool_is_freed(make: MakePool) -> None:
