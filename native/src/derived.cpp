@@ -417,7 +417,8 @@ std::vector<Derivation::Shown> Derivation::bases(std::uint32_t group) {
     if (!recipe.bases[i].made) continue;
     const bool label = recipe.source == kLabel;
     const auto at = label ? 0 : static_cast<std::size_t>(source_at_[recipe.source]);
-    found.push_back({label ? "label" : sources_[at].columns[i].name, recipe.bases[i].at, recipe.bases[i].past});
+    const Tracked* const column = label ? nullptr : &sources_[at].columns[i];
+    found.push_back({label ? "label" : column->name, recipe.bases[i].at, recipe.bases[i].past, label ? 0 : column->hash});
   }
   return found;
 }

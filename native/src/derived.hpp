@@ -64,10 +64,11 @@ class Derivation {
   };
   std::vector<Seen> columns() const;
   const std::vector<std::uint32_t>& brought() const { return brought_; }
-  // What the columns give in a derived group: names, knots or values, the past.
+  // What the columns give in a derived group: names, knots or values, the past; their hashes.
   struct Shown {
     std::string name;
     std::vector<float> at, past;
+    std::uint32_t hash;
   };
   std::vector<Shown> bases(std::uint32_t group);
   std::uint64_t clock(std::uint32_t group) const;

@@ -77,8 +77,16 @@ void bind_derived(nb::class_<PyEngine>& engine) {
              const auto held = self.lock();
              const std::uint32_t group = self.engine().groups().number(name);
              std::vector<std::tuple<std::string, std::vector<float>, std::vector<float>>> found;
-             for (auto& [column, at, past] : self.engine().derivation().bases(group)) found.emplace_back(column, at, past);
+             for (auto& base : self.engine().derivation().bases(group)) found.emplace_back(base.name, base.at, base.past);
              return std::pair(found, self.engine().derivation().clock(group));
+           })
+      .def("base_hashes",
+           [](PyEngine& self, const std::string& name) {
+             const auto held = self.lock();
+             const std::uint32_t group = self.engine().groups().number(name);
+             std::vector<std::uint32_t> found;
+             for (const auto& base : self.engine().derivation().bases(group)) found.push_back(base.hash);
+             return found;
            })
       .def_prop_ro("profile", [](PyEngine& self) { return self.alone([](Engine& all) { return profiles(all); }); })
       .def_prop_ro("profile_version",
