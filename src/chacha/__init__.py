@@ -41,6 +41,7 @@ from chacha.example import Example, Feature, make_example, parse_line
 from chacha.features import Features
 from chacha.flow2 import Flow2
 from chacha.headstart import FromScratch, HeadStart
+from chacha.leaving import Transform
 from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
 from chacha.model import ChaCha
 from chacha.moves import Moves
@@ -157,6 +158,7 @@ __all__ = [
     "TableSpec",
     "Ticket",
     "TicketError",
+    "Transform",
     "Uniform",
     "WentLive",
     "WithoutChampion",

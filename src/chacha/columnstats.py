@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from functools import lru_cache
 
 import numpy as np
 
@@ -16,6 +17,7 @@ END_KNOTS = 4  # that an extension adds at an end, if there are
 FEW_OUTSIDE = 16  # values there, at least
 
 
+@lru_cache(maxsize=1 << 14)
 def short_text(value: float) -> str:
     """A float32 as names have it: as short as it can be and be read back exactly.
 

@@ -191,9 +191,7 @@ class Derivation:
         for group, features in example.groups.items():
             for feature in features:
                 self._notice(group, feature)
-        for recipe in self.recipes.values():
-            if recipe.keeps_past:
-                self._remember(recipe, example)
+        self.remember(example)
         for group, features in example.groups.items():
             columns = self._columns.get(group, {})
             for feature in features:
@@ -223,6 +221,12 @@ class Derivation:
         for recipe in self.recipes.values():
             if recipe.made.source == group and not recipe.of_label:
                 _make_basis(recipe, hashed, column)
+
+    def remember(self, example: Example) -> None:
+        """Take in an example for what tells of earlier ones, and leave the rest as it is."""
+        for recipe in self.recipes.values():
+            if recipe.keeps_past:
+                self._remember(recipe, example)
 
     def _remember(self, recipe: Recipe, example: Example) -> None:
         """A column that an example does not have counts as 0, as everywhere."""

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Protocol
 from chacha.config import Value
 from chacha.errors import BadExample, ConfigError
 
-__all__ = ["Hinge", "Logistic", "Loss", "Poisson", "Quantile", "Squared", "check_scale"]
+__all__ = ["Hinge", "Logistic", "Loss", "Poisson", "Quantile", "Squared", "check_scale", "loss_of"]
 
 
 class Loss(Protocol):
@@ -239,6 +239,19 @@ class Hinge(_Classification):
     def metrics(self, raw: float, y: float) -> dict[str, float]:
         """Hinge loss and accuracy."""
         return {"hinge": self.loss(raw, y), "accuracy": float((raw > 0) == (y > 0))}
+
+
+def loss_of(values: Mapping[str, Value]) -> Loss:
+    """The loss that a model with these options of VW was trained for.
+
+    >>> loss_of({"loss_function": "quantile", "quantile_tau": 0.9}), loss_of({})
+    (Quantile(tau=0.9), Squared())
+    """
+    named: dict[str, Loss] = {"logistic": Logistic(), "poisson": Poisson(), "hinge": Hinge()}
+    name = str(values.get("loss_function", "squared"))
+    if name == "quantile":
+        return Quantile(float(values.get("quantile_tau", 0.5)))
+    return named.get(name, Squared())
 
 
 SCALES = {"logistic": "a margin", "hinge": "a margin", "poisson": "a log rate"}

@@ -173,12 +173,12 @@ class ChaCha:
         """
         found, settings = settings_of(path, settings)
         model = cls(**settings)
-        load_champion(model.pool, model.champion, found)
+        load_champion(model, found, path)
         return model
 
     def to_vw(self, path: str | PathLike[str]) -> None:
-        """Write the champion as a model file of Vowpal Wabbit: `vw -i FILE` goes on exactly."""
-        save_champion(self.pool, self.champion, path)
+        """Write the champion as a model file for `vw -i`, its derived groups beside it."""
+        save_champion(self, path)
 
     @property
     def core(self) -> Core:

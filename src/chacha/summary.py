@@ -8,13 +8,13 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 from chacha.blending import Blend
-from chacha.config import Config
+from chacha.config import Config, show_product
 from chacha.decisions import Decision
 from chacha.evidence import Bound
 from chacha.example import Example
 from chacha.paired import Pairing
 
-__all__ = ["LiveModel", "Served", "Step", "Stretch", "Summary", "describe"]
+__all__ = ["LiveModel", "Served", "Step", "Stretch", "Summary", "derived_names", "describe"]
 
 
 class LiveModel(NamedTuple):
@@ -111,7 +111,7 @@ class Summary:
         loss = "none yet" if self.loss is None else f"{self.loss:.6g}"
         lines = [
             f"champion: {self.champion}",
-            f"same as: vw {self.champion.vw_args()}".rstrip(),
+            f"same as: vw {self.champion.vw_args()}".rstrip() + _told_derived(self.champion),
             f"served {self.loss_name} loss {loss} over {_count(self.examples, 'example')}, "
             f"{_count(self.promotions, 'promotion')}, {_count(self.challengers, 'challenger')}",
         ]
@@ -128,6 +128,22 @@ class Summary:
         if self.expired:
             lines.append(f"{_count(self.expired, 'ticket')} expired without a label")
         return "\n".join(lines)
+
+
+def derived_names(config: Config) -> list[str]:
+    """The derived groups of a configuration and their products, as people read them.
+
+    >>> derived_names(Config([("bins(a,16)", "hour"), "ab"], features=["bins(a,16)"]))
+    ['bins(a,16)', 'bins(a,16)*hour']
+    """
+    products = [p for p in config.interactions if not set(p).isdisjoint(config.features)]
+    return [*config.features, *map(show_product, products)]
+
+
+def _told_derived(champion: Config) -> str:
+    """What a reader of VW's command line must know of derived groups."""
+    names = derived_names(champion)
+    return f"  # on the stream of chacha transform, with {', '.join(names)}" if names else ""
 
 
 def _count(n: int, noun: str) -> str:

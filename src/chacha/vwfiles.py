@@ -4,26 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from os import PathLike, fspath
+from os.path import exists
+from pathlib import Path
 from typing import Any, cast
 
 from chacha.config import Config
 from chacha.errors import ConfigError, PoolError
-from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
-from chacha.pool import LivePool
+from chacha.featurefile import derived_in, features_path
+from chacha.leaving import Transform
+from chacha.losses import loss_of
 from chacha.pools.native import NativePool
 from chacha.settings import Settings
 from chacha.vwmodel import VWModel, read_vw_model
+from chacha.vwoptions import fail
 
 __all__ = ["load_champion", "save_champion", "settings_of"]
 
 
-def save_champion(pool: LivePool, champion: Config, path: str | PathLike[str]) -> None:
-    """Write the champion's model as a VW model file."""
-    save = cast("Callable[[Config, Any], None] | None", getattr(pool, "to_vw", None))
+def save_champion(model: Any, path: str | PathLike[str]) -> None:
+    """Write the champion of a model as a VW model file, with its derived groups beside it.
+
+    What stood there of another model is removed, so that it misleads nobody.
+    """
+    save = cast("Callable[[Config, Any], None] | None", getattr(model.pool, "to_vw", None))
     if save is None:
-        kind = type(pool).__name__
+        kind = type(model.pool).__name__
         raise PoolError(f"{kind} cannot write a VW model; the native pool and the VW pool can")
-    save(champion, path)
+    transform = Transform.of(model)
+    save(model.champion, path)
+    beside = features_path(path)
+    try:
+        Path(beside).unlink(missing_ok=True)
+    except OSError as error:
+        fail(beside, f"it is of another model and cannot be removed: {error.strerror}", error)
+    if not transform.empty:
+        transform.save(path)
 
 
 def settings_of(path: str | PathLike[str], settings: Settings) -> tuple[VWModel, Settings]:
@@ -40,20 +55,20 @@ def settings_of(path: str | PathLike[str], settings: Settings) -> tuple[VWModel,
             raise ConfigError(f"{told}; leave it out of init")
         init[key] = value
     made: Settings = {**settings, "init": init}
-    made.setdefault("loss", _loss(found.config))
+    made.setdefault("loss", loss_of(found.config.values))
     return found, made
 
 
-def _loss(config: Config) -> Loss:
-    named: dict[str, Loss] = {"logistic": Logistic(), "poisson": Poisson(), "hinge": Hinge()}
-    name = str(config.values.get("loss_function", "squared"))
-    if name == "quantile":
-        return Quantile(float(config.values.get("quantile_tau", 0.5)))
-    return named.get(name, Squared())
+def load_champion(model: Any, found: VWModel, path: str | PathLike[str]) -> None:
+    """Give the champion of a model the weights of a file.
 
-
-def load_champion(pool: LivePool, champion: Config, found: VWModel) -> None:
-    """Give the champion the weights of a file."""
-    if not isinstance(pool, NativePool):
+    Derived groups in the file are those of transformed text: plain groups, which go on as such.
+    """
+    if not isinstance(model.pool, NativePool):
         raise PoolError("only the native pool starts from a VW model; leave pool out")
-    pool.load_vw(champion, found)
+    derives = bool(derived_in(found.config)) or exists(features_path(path))
+    if derives and model.space.features is not None:
+        told = f"{fspath(path)} is of a champion with derived groups, and goes on with the text of"
+        remedy = "leave features out of what is tuned"
+        raise ConfigError(f"{told} chacha transform, where they are plain groups; {remedy}")
+    model.pool.load_vw(model.champion, found)

@@ -33,12 +33,20 @@ from chacha.vwoptions import (
     check_config,
     fail,
     is_float32,
+    option_words,
     options_text,
     read_options,
 )
 from chacha.vwtext import murmur
 
-__all__ = ["VWModel", "VWState", "continue_args", "read_vw_model", "write_vw_model"]
+__all__ = [
+    "VWModel",
+    "VWState",
+    "continue_args",
+    "read_vw_model",
+    "read_vw_options",
+    "write_vw_model",
+]
 
 VERSION = b"9.11.0\0"  # the first of 9.11, so that none of them warns of a newer file
 BITS = 18  # VW's default
@@ -193,17 +201,32 @@ def read_vw_model(path: str | os.PathLike[str]) -> VWModel:
     chacha.errors.PoolError: nowhere.vw: cannot be read: No such file or directory
     """
     name = os.fspath(path)
-    try:
-        data = Path(name).read_bytes()
-    except OSError as error:
-        fail(name, f"cannot be read: {error.strerror}", error)
-    pieces = _Pieces(name, data)
+    pieces = _Pieces(name, _bytes(name))
     span, bits, options = pieces.header()
     config = read_options(name, options, {} if bits == BITS else {"bit_precision": bits})
     state = pieces.state(span)
     if state.initial_t:
         config = config.with_values(initial_t=float(str(np.float32(state.initial_t))))
     return VWModel(config, state, *pieces.weights(bits, state.initial_t))
+
+
+def read_vw_options(path: str | os.PathLike[str]) -> tuple[int, list[tuple[str, list[str]]]]:
+    """The bits of a model of VW 9 and the options in it, also of those that are not read here.
+
+    >>> read_vw_options("nowhere.vw")
+    Traceback (most recent call last):
+    chacha.errors.PoolError: nowhere.vw: cannot be read: No such file or directory
+    """
+    name = os.fspath(path)
+    _, bits, options = _Pieces(name, _bytes(name)).header()
+    return bits, option_words(name, options)
+
+
+def _bytes(name: str) -> bytes:
+    try:
+        return Path(name).read_bytes()
+    except OSError as error:
+        fail(name, f"cannot be read: {error.strerror}", error)
 
 
 def _check_initial_t(name: str, model: VWModel) -> None:

@@ -19,6 +19,7 @@ __all__ = [
     "check_config",
     "fail",
     "is_float32",
+    "option_words",
     "options_text",
     "read_options",
 ]
@@ -139,6 +140,19 @@ def _number(name: str, key: str, text: str) -> float:
     return short if _show(short) == text else value
 
 
+def option_words(name: str, text: str) -> list[tuple[str, list[str]]]:
+    """The options of a file: their names and words, in order.
+
+    >>> option_words("model.vw", " --power_t 0.1 --noconstant")
+    [('power_t', ['0.1']), ('noconstant', [])]
+    """
+    first, *options = re.split(r"(?:^|\s)--(?=\S)", text, flags=re.ASCII)
+    if first.strip():
+        fail(name, f"the options in it begin with {first.strip()!r}, which is no option")
+    found = [re.findall(r"\S+", option, re.ASCII) for option in options]
+    return [(key, words) for key, *words in found]
+
+
 def read_options(name: str, text: str, fields: Mapping[str, Value]) -> Config:
     """The configuration of a file: its options, and what stands in other fields.
 
@@ -146,11 +160,7 @@ def read_options(name: str, text: str, fields: Mapping[str, Value]) -> Config:
     interactions ab; bit_precision 20; noconstant on
     """
     values, products = dict(fields), list[Sequence[str]]()
-    first, *options = re.split(r"(?:^|\s)--(?=\S)", text, flags=re.ASCII)
-    if first.strip():
-        fail(name, f"the options in it begin with {first.strip()!r}, which is no option")
-    for option in options:
-        key, *words = re.findall(r"\S+", option, re.ASCII)
+    for key, words in option_words(name, text):
         number = len(words) == 1 and key in KEPT | REPEATED and key not in SWITCHES
         if words and key == PRODUCTS:
             products += [_by_name(name, word) for word in words]

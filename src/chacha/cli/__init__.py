@@ -16,6 +16,7 @@ from chacha.cli.compare import compare
 from chacha.cli.convert import convert
 from chacha.cli.explain import explain
 from chacha.cli.run import run
+from chacha.cli.transform import transform
 from chacha.errors import ChaChaError, ConfigError
 
 __all__ = ["app", "main"]
@@ -30,6 +31,7 @@ app = typer.Typer(
 app.command()(run)
 app.command()(explain)
 app.command()(convert)
+app.command()(transform)
 app.command()(compare)
 app.command()(calibrate)
 

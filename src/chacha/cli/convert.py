@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from itertools import islice
 from typing import Annotated
 
@@ -16,6 +17,7 @@ from chacha.sources import (
     LogTarget,
     OnBad,
     Skipped,
+    Source,
     TableSpec,
     check_ends,
     good_examples,
@@ -24,7 +26,7 @@ from chacha.sources import (
 from chacha.sources.written import ExampleWriter, open_writer
 from chacha.survey import with_log_target
 
-__all__ = ["convert"]
+__all__ = ["convert", "write_examples"]
 
 
 class Lines:
@@ -60,6 +62,17 @@ def convert(
     """Write the examples that `run` would see, as VW text or Parquet."""
     distinct(source, output=output)
     stream = with_log_target(open_files(source, table, form=form), log_target, on_bad=on_bad)
+    write_examples(stream, output, limit, on_bad)
+
+
+def write_examples(
+    stream: Source,
+    output: str,
+    limit: int | None,
+    on_bad: OnBad | None,
+    prepare: Callable[[Example], Example] = lambda example: example,
+) -> None:
+    """Write the examples of a source, each as `prepare` makes it, and tell how many."""
     check_ends(stream, limit)
     if on_bad is None:
         on_bad = OnBad.SKIP if stream.endless else OnBad.ERROR
@@ -67,7 +80,7 @@ def convert(
     written = 0
     writer: ExampleWriter = Lines() if output == "-" else open_writer(output)
     try:
-        for example in islice(good_examples(stream, on_bad, skipped), limit):
+        for example in islice(good_examples(stream, on_bad, skipped, prepare), limit):
             writer.write(example)
             written += 1
     finally:

@@ -30,6 +30,7 @@ from chacha.cli.names import Rules, init_values, loss_named, space_of
 from chacha.cli.outputs import Outputs, distinct
 from chacha.cli.show import Screen
 from chacha.errors import ConfigError, PoolError
+from chacha.featurefile import features_path
 from chacha.interrupts import Uninterrupted
 from chacha.model import ChaCha
 from chacha.pools import open_pool
@@ -93,7 +94,9 @@ def run(
     ] = None,
 ) -> None:
     """Tune while passing over a stream, and serve a prediction for every example."""
-    distinct(source, json=json, predictions=predictions, save_decisions=save_decisions, to_vw=to_vw)
+    outputs_to = {"json": json, "predictions": predictions, "save_decisions": save_decisions}
+    for place in (to_vw, to_vw and features_path(to_vw)):
+        distinct(source, **outputs_to, to_vw=place)
     chosen = loss_named(loss)
     if dry_run:
         show_source(open_files(source, table, DictReader(chosen.label), form=form))

@@ -11,6 +11,7 @@ from os import PathLike
 
 from chacha._native import Engine
 from chacha.config import Config, Value, show
+from chacha.deriving import Basis, Recipe
 from chacha.errors import PoolError
 from chacha.example import Example
 from chacha.features import LABEL, Column, derived
@@ -188,6 +189,23 @@ class NativePool:
                 of_label = kind in ("lag", "ewma") and made.source == LABEL
                 self.engine.add_derived(name, kind, "" if of_label else made.source, made.parameter)
                 self._derived.add(name)
+
+    def recipes(self) -> dict[str, Recipe]:
+        """The derived groups that were made known, and what the engine knows of their columns.
+
+        >>> pool = NativePool()
+        >>> pool.derive(["lag(label,2)"])
+        >>> pool.recipes()["lag(label,2)"].clock
+        0
+        """
+        found: dict[str, Recipe] = {}
+        for name in sorted(self._derived):
+            made = derived(name)
+            assert made is not None
+            (columns, clock), hashes = self.engine.bases(name), self.engine.base_hashes(name)
+            bases = {h: Basis(*column) for h, column in zip(hashes, columns, strict=True)}
+            found[name] = Recipe(made, bases, clock)
+        return found
 
     def stop(self, config: Config) -> None:
         """Drop the model of `config` and all it holds."""

@@ -1,0 +1,217 @@
+"""The file beside a VW model that tells how its derived groups are made, as JSON.
+
+Numbers are written as short as they can be and be read back as the same float32.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from chacha.columnstats import MOST_VALUES
+from chacha.config import Config, Product, show_product
+from chacha.deriving import Basis, Recipe
+from chacha.errors import ConfigError
+from chacha.features import LABEL, check_feature, derived
+from chacha.vwmodel import BITS, read_vw_options
+from chacha.vwoptions import LETTERS, PRODUCTS, fail, is_float32
+
+__all__ = ["FeatureFile", "belongs_to", "derived_in", "digest", "features_path"]
+
+VERSION = 1
+WHAT = "derived groups of a VW model"
+
+
+def features_path(path: str | os.PathLike[str]) -> str:
+    """Where the features of a model file stand.
+
+    >>> features_path("champion.vw")
+    'champion.vw.features.json'
+    """
+    return f"{os.fspath(path)}.features.json"
+
+
+def digest(path: str | os.PathLike[str]) -> str:
+    """What tells a model file from all others."""
+    name = os.fspath(path)
+    try:
+        with open(name, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        fail(name, f"cannot be read: {error.strerror}", error)
+
+
+@dataclass(frozen=True)
+class FeatureFile:
+    """What the file holds: a configuration, its derived groups, others, and the model's digest.
+
+    >>> import tempfile
+    >>> bins = Recipe(derived("bins(temp,3)"), {7: Basis("c", [1.0, 25.0, 50.0])})
+    >>> config = Config(features=["bins(temp,3)"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     FeatureFile(config, {"bins(temp,3)": bins}).write(f"{folder}/model.vw.features.json")
+    ...     FeatureFile.read(f"{folder}/model.vw.features.json").recipes["bins(temp,3)"] == bins
+    True
+    """
+
+    config: Config
+    recipes: Mapping[str, Recipe]
+    apart: Sequence[str] = ()
+    model: str = ""
+
+    def write(self, path: str) -> None:
+        """Write it, as a whole or not at all."""
+        data = {
+            "chacha": WHAT,
+            "version": VERSION,
+            "model": self.model,
+            "config": self.config.to_json(),
+            "apart": list(self.apart),
+        }
+        told = {name: _told(self.recipes[name]) for name in sorted(self.recipes)}
+        groups = [f"{json.dumps(name)}: {json.dumps(group)}" for name, group in told.items()]
+        lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in data.items()]
+        lines.append('"groups": {\n  ' + ",\n  ".join(groups) + "}")
+        aside = Path(f"{path}.writing")
+        try:
+            aside.write_text("{" + ",\n ".join(lines) + "}\n", encoding="utf-8")
+            aside.replace(path)
+        except OSError as error:
+            fail(path, f"cannot be written: {error.strerror}", error)
+
+    @classmethod
+    def read(cls, path: str) -> FeatureFile:
+        """Read what :meth:`write` wrote; whatever else it is, is told."""
+        try:
+            data = json.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            fail(path, f"cannot be read: {error.strerror}", error)
+        except (ValueError, RecursionError) as error:
+            fail(path, f"it is no JSON, cut or damaged: {error}", error)
+        if not isinstance(data, dict) or data.get("chacha") != WHAT:
+            fail(path, "chacha did not write it: it does not tell of derived groups")
+        if (version := data.get("version")) != VERSION:
+            remedy = "read it with the chacha that wrote it, or write the model anew"
+            fail(path, f"it has version {version!r}, but only {VERSION} is read here; {remedy}")
+        try:
+            config = Config.from_json(data["config"])
+            recipes = {name: _recipe(name, told) for name, told in data["groups"].items()}
+            apart, model = tuple(map(str, data["apart"])), str(data["model"])
+            if lacking := [name for name in config.features if name not in recipes]:
+                raise ValueError(f"{lacking[0]} is missing")
+        except (KeyError, TypeError, ValueError, AttributeError, ConfigError) as error:
+            told = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+            fail(path, f"it is damaged: {told}", error)
+        return cls(config, recipes, apart, model)
+
+
+def _short(value: float) -> float:
+    return float(str(np.float32(value)))
+
+
+def _told(recipe: Recipe) -> dict[str, Any]:
+    """A derived group as JSON can hold it."""
+    columns: list[dict[str, Any]] = []
+    for hashed, basis in recipe.bases.items():
+        numbers = {"at": [*map(_short, basis.at)], "past": [*map(_short, basis.past)]}
+        told = {key: value for key, value in numbers.items() if value}
+        columns.append({"name": basis.name, "hash": hashed, **told})
+    return {"clock": recipe.clock, "columns": columns}
+
+
+def _recipe(name: str, told: Mapping[str, Any]) -> Recipe:
+    """A derived group, from JSON."""
+    made = derived(check_feature(name))
+    assert made is not None
+    recipe = Recipe(made, clock=_whole(told["clock"], f"the clock of {name}"))
+    for column in told["columns"]:
+        hashed = _whole(column["hash"], f"a hash of {name}")
+        if hashed > 0xFFFFFFFF or hashed in recipe.bases:
+            raise ValueError(f"the hash {hashed} of {name} is too large, or stands twice")
+        at, past = _numbers(column.get("at", ()), name), _numbers(column.get("past", ()), name)
+        recipe.bases[hashed] = Basis(str(column["name"]), at, past)
+        _check_sizes(recipe, at, past)
+    if recipe.of_label and {h: b.name for h, b in recipe.bases.items()} != {0: LABEL}:
+        raise ValueError(f"{name} is of the label, and of nothing else")
+    return recipe
+
+
+def _check_sizes(recipe: Recipe, at: Sequence[float], past: Sequence[float]) -> None:
+    made = recipe.made
+    if recipe.keeps_past:
+        right = not at and len(past) == (int(made.parameter) if made.kind == "lag" else 1)
+    elif made.kind == "bins":
+        right = not past and len(at) > 0 and all(a < b for a, b in pairwise(at))
+    elif made.kind == "onehot":
+        right = not past and 0 < len(at) <= MOST_VALUES and len(set(at)) == len(at)
+    else:
+        right = not past and not at and made.kind in ("log", "cyclic")
+    if not right:
+        raise ValueError(f"the numbers of {made} are not such as it has")
+
+
+def _whole(value: Any, what: str) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError(f"{what} is {value!r:.40}, not a whole number of at least 0")
+    return value
+
+
+def _numbers(values: Any, name: str) -> list[float]:
+    if not all(map(is_float32, values)):
+        raise ValueError(f"{name} has a number that is none")
+    return [float(np.float32(value)) for value in values]
+
+
+def derived_in(config: Config) -> list[str]:
+    """Derived groups that the products of a configuration name.
+
+    >>> derived_in(Config([("bins(temp,16)", "hour"), "ab"]))
+    ['bins(temp,16)']
+    """
+    return sorted({name for names in config.interactions for name in names if derived(name)})
+
+
+def belongs_to(model: str, file: FeatureFile, path: str) -> None:
+    """Refuse the features of another model: products and options must be those of the file."""
+    bits, options = read_vw_options(model)
+    products = {
+        tuple(sorted(word.split("|") if key == PRODUCTS else word))
+        for key, words in options
+        for word in words
+        if key == PRODUCTS or key in LETTERS
+    }
+    config, remedy = file.config, "write both anew (--to-vw, ChaCha.to_vw)"
+    told = f"it belongs to another model than {model}"
+    if products != set(config.interactions):
+        here, there = (_shown(p) for p in (config.interactions, sorted(products)))
+        fail(path, f"{told}: its products are {here}, those of the model {there}; {remedy}")
+    values = {"bit_precision": BITS, **config.values}
+    constant = not any(key == "noconstant" for key, _ in options)
+    if constant != (not values.get("noconstant")):
+        fail(path, f"{told}: only one of them has noconstant; {remedy}")
+    for key, words in [("bit_precision", [str(bits)]), *options]:
+        if key in values and words and not _same(values[key], words[0]):
+            here, there = f"{key} is {values[key]} in it", f"{words[0]} in the model"
+            fail(path, f"{told}: {here} and {there}; {remedy}")
+
+
+def _shown(products: Sequence[Product]) -> str:
+    return ", ".join(map(show_product, products)) or "none"
+
+
+def _same(value: Any, text: str) -> bool:
+    """Whether a value is what VW keeps as text."""
+    if isinstance(value, str):
+        return value == text
+    try:
+        return bool(np.float32(value) == np.float32(float(text)))
+    except ValueError:
+        return False
