@@ -111,7 +111,7 @@ def test_the_changelog_names_this_version() -> None:
     assert f"## {chacha.__version__}" in (ROOT / "CHANGELOG.md").read_text()
 
 
-@pytest.mark.parametrize("verb", ["run", "convert", "explain", "compare", "calibrate"])
+@pytest.mark.parametrize("verb", ["run", "convert", "transform", "explain", "compare", "calibrate"])
 def test_every_flag_is_documented(verb: str) -> None:
     text = (ROOT / "docs" / "cli.md").read_text()
     for parameter in command.commands[verb].params:

@@ -10,7 +10,7 @@ from typing import Protocol, runtime_checkable
 from chacha.errors import BadExample
 from chacha.example import Example
 
-__all__ = ["Bad", "OnBad", "Skipped", "Source", "good_examples"]
+__all__ = ["Bad", "OnBad", "Skipped", "Source", "Unlabelled", "good_examples"]
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,8 @@ class Bad:
     """A row that cannot be used: where it stands, why, and what to do.
 
     `reason` is the short form that counts are kept by. Nobody is stopped by a `harmless`
-    one (an empty line): it is skipped and counted whatever the policy.
+    one (an empty line): it is skipped and counted whatever the policy. `unlabelled` is the
+    example of a row that only lacks its label, where that is known (:class:`Unlabelled`).
 
     >>> print(Bad("clicks.vw:7", "no label", "the line has no label"))
     clicks.vw:7: the line has no label
@@ -28,6 +29,7 @@ class Bad:
     reason: str
     message: str
     harmless: bool = False
+    unlabelled: Example | None = None
 
     def __str__(self) -> str:
         return f"{self.place}: {self.message}"
@@ -77,6 +79,23 @@ def is_table(source: Source) -> bool:
     (False, True)
     """
     return bool(getattr(source, "tabular", True))
+
+
+class Unlabelled:
+    """A source for who needs no labels: VW text may have lines without one.
+
+    >>> from chacha.sources.rows import Rows
+    >>> [row.line for row in Unlabelled(Rows(["1 |a x", "|a y"]))]
+    ['1 |a x', '|a y']
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.source, self.name, self.endless = source, source.name, source.endless
+
+    def __iter__(self) -> Iterator[Example | Bad]:
+        for row in self.source:
+            known = row.unlabelled if isinstance(row, Bad) else None
+            yield row if known is None else known
 
 
 class Skipped(dict[str, int]):

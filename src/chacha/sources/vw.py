@@ -58,7 +58,8 @@ def vw_row(line: bytes, place: str) -> Example | Bad:
     message = "the line has no label; learning needs one before the '|'"
     if found.tag and read_number(found.tag) is not None:
         message = f"{found.tag!r} touches the '|', so VW reads it as a tag; put a space there"
-    return Bad(place, "no label", message)
+        return Bad(place, "no label", message)
+    return Bad(place, "no label", message, unlabelled=found)
 
 
 class LineFile(FileSource, ABC):
@@ -159,5 +160,5 @@ class VWJsonFile(LineFile):
             found = read_line(line, place, vw_json_example)
             if isinstance(found, Example) and found.label is None:
                 message = "the line has no label; learning needs one ('_label')"
-                found = Bad(place, "no label", message)
+                found = Bad(place, "no label", message, unlabelled=found)
             yield found
