@@ -48,14 +48,14 @@ void Engine::cut_tile(const ColumnBlock& block, std::size_t row, std::size_t end
   tile_.filled = tile_.filled && same;
   tile_.again = false;
   tile_.columns = 0;
-  for (const ColumnBlock::Part& part : block.parts) tile_.columns += part.columns.size();
+  for (const ColumnBlock::Part* part : tile_.own) tile_.columns += part->columns.size();
   tile_.numbers.resize(tile_.columns * kTile);
   tile_.column_of.resize(tile_.columns);
   tile_.row = row;
   tile_.rows = std::min(kTile, end - row);
   float* out = tile_.numbers.data();
-  for (const ColumnBlock::Part& part : block.parts) {
-    for (const Column& column : part.columns) {
+  for (const ColumnBlock::Part* part : tile_.own) {
+    for (const Column& column : part->columns) {
       if (column.has_numbers()) column.copy(row, tile_.rows, out);
       out += kTile;
     }
@@ -66,7 +66,7 @@ void Engine::cut_tile(const ColumnBlock& block, std::size_t row, std::size_t end
 // A row like the last one: one feature of every column, so that only what differs is written.
 // False if it is not like that; then it has to be read from the beginning.
 bool Engine::refill_row(const ColumnBlock& block, std::size_t row) {
-  if (!(tile_.grid ? refill_numbers(row) : refill_cells(block, row))) return false;
+  if (!(tile_.grid ? refill_numbers(row) : refill_cells(row))) return false;
   example_.label = block.labels[row];
   if (block.weights != nullptr) example_.weight = block.weights[row];
   return std::isfinite(example_.label) && example_.weight >= 0.0F && std::isfinite(example_.weight);
@@ -83,13 +83,13 @@ bool Engine::refill_numbers(std::size_t row) {
   return good;
 }
 
-bool Engine::refill_cells(const ColumnBlock& block, std::size_t row) {
+bool Engine::refill_cells(std::size_t row) {
   const float* number = tile_.numbers.data() + (row - tile_.row);
   std::uint32_t* hash = example_.hashes.data();
   float* value = example_.values.data();
   bool good = true;
-  for (const ColumnBlock::Part& part : block.parts) {
-    for (const Column& column : part.columns) {
+  for (const ColumnBlock::Part* part : tile_.own) {
+    for (const Column& column : part->columns) {
       if (column.has_numbers()) {
         *value = *number;
         good &= *number != 0.0F && std::fabs(*number) <= std::numeric_limits<float>::max();
@@ -114,9 +114,19 @@ void Engine::look_at(const ColumnBlock& block) {
   tile_.block = nullptr;  // another block may lie where one lay before
   tile_.filled = tile_.again = false;
   tile_.grid = true;
+  tile_.own.clear();
+  tile_.beside.clear();
   std::vector<Bank::TablePart> parts;
   std::array<bool, 256> letters{};
   for (const ColumnBlock::Part& part : block.parts) {
+    const bool cells = std::all_of(part.columns.begin(), part.columns.end(), [](const Column& column) {
+      return !column.has_numbers() && column.missing_hashes.empty();
+    });
+    if (cells && derivation_.gives(part.group)) {
+      tile_.beside.push_back(&part);
+      continue;
+    }
+    tile_.own.push_back(&part);
     bool& letter = letters[groups_.letter(part.group)];
     tile_.grid = tile_.grid && !letter && !part.columns.empty();
     letter = true;
@@ -175,32 +185,48 @@ bool Engine::read_numbers(std::size_t row) {
 bool Engine::read_row(const ColumnBlock& block, std::size_t row) {
   example_.drop_derived();
   block.row = row;
+  derivation_.clear_given();
   if (tile_.filled && refill_row(block, row)) {
     tile_.again = tile_.grid;
+    give_cells(row);
     return true;
   }
   tile_.filled = tile_.again = false;
   tile_.empty.clear();
   bool finite = std::isfinite(block.labels[row]);
-  finite &= tile_.grid ? read_numbers(row) : read_cells(block, row);
+  finite &= tile_.grid ? read_numbers(row) : read_cells(row);
   example_.labelled = true;
   example_.label = block.labels[row];
   if (block.weights != nullptr) example_.weight = block.weights[row];
   settle(block);
   tile_.filled = tile_.filled && !derivation_.has_given();
+  give_cells(row);
   empty_.insert(empty_.end(), tile_.empty.begin(), tile_.empty.end());
   return finite && example_.weight >= 0.0F && std::isfinite(example_.weight);
 }
 
-bool Engine::read_cells(const ColumnBlock& block, std::size_t row) {
+// Cells of groups that only some models have: they leave the other columns as they are.
+void Engine::give_cells(std::size_t row) {
+  for (const ColumnBlock::Part* part : tile_.beside) {
+    for (const Column& column : part->columns) {
+      if (column.cell_of[row] < 0) continue;
+      const auto cell = static_cast<std::size_t>(column.cell_of[row]);
+      for (std::uint32_t i = column.starts[cell]; i < column.starts[cell + 1]; ++i) {
+        derivation_.give(part->group, column.hashes[i], column.values[i]);
+      }
+    }
+  }
+}
+
+bool Engine::read_cells(std::size_t row) {
   example_.clear();
   bool finite = true;
   bool one_each = true;
   const float* number = tile_.numbers.data() + (row - tile_.row);
-  for (const ColumnBlock::Part& part : block.parts) {
-    example_.open(part.group, groups_.letter(part.group));
-    example_.reserve(part.columns.size());
-    for (const Column& column : part.columns) {
+  for (const ColumnBlock::Part* part : tile_.own) {
+    example_.open(part->group, groups_.letter(part->group));
+    example_.reserve(part->columns.size());
+    for (const Column& column : part->columns) {
       const float value = column.has_numbers() ? *number : 0.0F;
       number += kTile;
       if (column.has_numbers() && value == value) {
@@ -210,7 +236,7 @@ bool Engine::read_cells(const ColumnBlock& block, std::size_t row) {
         const std::size_t before = example_.hashes.size();
         column.append_cell(row, example_);
         one_each &= example_.hashes.size() == before + 1;
-        example_.reserve(part.columns.size());
+        example_.reserve(part->columns.size());
       }
     }
     example_.close();

@@ -71,7 +71,9 @@ void Derivation::derive(Example& example, bool learning, const Names& names) {
   if (stale_) make_bases();
   example.begin_derived();
   for (const std::uint32_t recipe : needed_) make(recipes_[recipe], example);
-  if (learning) reserve_more(example);
+  if (!learning) return;
+  reserve_more(example);
+  brought_.reserve(brought_.size() + given_.size());
 }
 
 void Derivation::set_apart(Example& example) {
@@ -87,7 +89,6 @@ void Derivation::set_apart(Example& example) {
     if (derived(run)) {
       auto at = std::find_if(given_.begin(), given_.end(), [&](const Given& g) { return g.group == run.group; });
       if (at == given_.end()) at = given_.insert(at, Given{run.group, {}, {}});
-      version_ += note_given(run.group) ? 1 : 0;
       at->hashes.insert(at->hashes.end(), example.hashes.begin() + run.begin, example.hashes.begin() + run.end);
       at->values.insert(at->values.end(), example.values.begin() + run.begin, example.values.begin() + run.end);
       continue;
@@ -102,13 +103,25 @@ void Derivation::set_apart(Example& example) {
   example.values = std::move(values);
 }
 
-// Examples have brought this group. True the first time.
-bool Derivation::note_given(std::uint32_t group) {
-  if (!is_missing(groups_[group].name) || std::find(brought_.begin(), brought_.end(), group) != brought_.end()) {
-    return false;
+bool Derivation::gives(std::uint32_t group) {
+  if (on() && source_at_.size() < groups_.size()) notice_groups();
+  return on() && knows(group);
+}
+
+void Derivation::give(std::uint32_t group, std::uint32_t hash, float value) {
+  if (given_.empty() || given_.back().group != group) given_.push_back({group, {}, {}});
+  given_.back().hashes.push_back(hash);
+  given_.back().values.push_back(value);
+}
+
+// The groups of empty cells that examples have brought, each once.
+void Derivation::note_given() noexcept {
+  for (const Given& given : given_) {
+    if (given.hashes.empty() || !is_missing(groups_[given.group].name)) continue;
+    if (std::find(brought_.begin(), brought_.end(), given.group) != brought_.end()) continue;
+    brought_.push_back(given.group);  // there is room
+    ++version_;
   }
-  brought_.push_back(group);
-  return true;
 }
 
 std::uint32_t Derivation::find(const Source& source, std::uint32_t hash) const {
@@ -336,6 +349,7 @@ void Derivation::add_past(const Recipe& recipe, Example& example) const {
 
 void Derivation::observe(const Example& example) noexcept {
   if (!on()) return;
+  note_given();
   for (Recipe& recipe : recipes_) {
     if (keeps_past(recipe.kind)) remember(recipe, example);
   }

@@ -46,6 +46,10 @@ class Derivation {
   // only by models that have them. Comes before the example is settled.
   void set_apart(Example& example);
   bool has_given() const { return !given_.empty(); }
+  // The same feature by feature, for groups that are not part of the example.
+  bool gives(std::uint32_t group);
+  void clear_given() { given_.clear(); }
+  void give(std::uint32_t group, std::uint32_t hash, float value);
   // Puts the derived groups of an example behind its own, sorted by name. May throw, and changes
   // nothing that can be seen. `learning`: makes room, so that `more` and `observe` cannot fail.
   void derive(Example& example, bool learning, const Names& names);
@@ -108,7 +112,7 @@ class Derivation {
   };
 
   void notice_groups();
-  bool note_given(std::uint32_t group);
+  void note_given() noexcept;
   void find_columns(const Example& example, bool learning, const Names& names);
   std::uint32_t find(const Source& source, std::uint32_t hash) const;
   std::uint32_t add_column(Source& source, std::uint32_t hash, const Names& names);

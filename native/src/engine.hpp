@@ -204,11 +204,12 @@ class Engine {
   void look_at(const ColumnBlock& block);
   bool read_row(const ColumnBlock& block, std::size_t row);
   bool read_numbers(std::size_t row);
-  bool read_cells(const ColumnBlock& block, std::size_t row);
+  bool read_cells(std::size_t row);
+  void give_cells(std::size_t row);
   void expand();
   bool refill_row(const ColumnBlock& block, std::size_t row);
   bool refill_numbers(std::size_t row);
-  bool refill_cells(const ColumnBlock& block, std::size_t row);
+  bool refill_cells(std::size_t row);
   Bank& bank_of(int bits);
   void learn_all() noexcept;
   void charge(const Forecast* forecast) noexcept;
@@ -245,10 +246,12 @@ class Engine {
   double served_raw_ = 0.0;
   double served_loss_ = 0.0;
   std::uint64_t observed_expansion_ = 0;
+  bool expanded_derived_ = false;  // the last example had derived groups
 
   // Some rows of a block of columns: column by column is how the memory likes to be read.
   struct Tile {
     const ColumnBlock* block = nullptr;
+    std::vector<const ColumnBlock::Part*> own, beside;  // groups of all models, and of some
     std::size_t row = 0, rows = 0;
     Pod<float> numbers;
     std::size_t columns = 0;

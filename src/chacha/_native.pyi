@@ -51,7 +51,7 @@ def count_words(
 class DictPlan:
     def __init__(
         self,
-        entries: Sequence[tuple[Any, Any, str, str]],
+        entries: Sequence[tuple[Any, Any, str, str, str]],
         size: int,
         inner_sizes: Sequence[tuple[Any, int]],
     ) -> None: ...

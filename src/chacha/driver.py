@@ -92,9 +92,10 @@ class Driver(ABC):
         self._groups: tuple[str, ...] | None = None  # those the oracle has been shown
         self._early: list[Decision] = []  # made before the first example was learned
         self._withdrawn = False
-        if features is not None or self.initial.features:
-            self._turn_on((features or Features()).first)
-        self._derive(self.initial.features)
+        self._features = features  # until something is derived
+        if self.initial.features or (features is not None and features.text):
+            self._features = features or Features()
+            self.derive_from_here()
         self.pool.start(self.initial)
 
     @property
@@ -140,6 +141,13 @@ class Driver(ABC):
         been learned, and all is as if nothing had been proposed.
         """
 
+    def derive_from_here(self) -> None:
+        """Rows of tables or dicts come: from now on groups are derived, if they may be."""
+        policy, self._features = self._features, None
+        if policy is not None:
+            self._turn_on(policy.first)
+            self._derive([*self.initial.features, *policy.always])
+
     @abstractmethod
     def _turn_on(self, first: int) -> None:
         """From now on columns are looked at; `first`: the values that knots are made of."""
@@ -147,6 +155,17 @@ class Driver(ABC):
     @abstractmethod
     def _derive(self, names: Iterable[str]) -> None:
         """Make derived groups known, before a model or the screen has them."""
+
+    def fixed(self, example: Example, names: Sequence[str]) -> Example:
+        """The example with derived groups as they are now: they stay so until it is learned."""
+        names = [name for name in names if name not in example.groups]
+        return example.with_groups(self.derived(example, names)) if names else example
+
+    @abstractmethod
+    def derived(
+        self, example: Example, names: Sequence[str]
+    ) -> Mapping[str, Sequence[tuple[str, float]]]:
+        """The features of derived groups of an example, by name, as they are now."""
 
     @property
     def seen(self) -> SeenWithLoss:
@@ -336,6 +355,13 @@ class PlainDriver(Driver):
 
     def _derive(self, names: Iterable[str]) -> None:
         self._derivation.add(names)
+
+    def derived(
+        self, example: Example, names: Sequence[str]
+    ) -> Mapping[str, Sequence[tuple[str, float]]]:
+        """The features of derived groups of an example, by name, as they are now."""
+        made = self._derivation.derive(example).derived
+        return {name: [(f.name, f.value) for f in made.get(name, ())] for name in names}
 
     def begin(self, example: Example) -> None:
         """Lines 2 and 5 before anything was learned; the decisions are part of the next step."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,7 +36,8 @@ class Example:
 
     `body` is the row as VW text, from the first bar on; :attr:`line` is the whole line.
     `place` says where it was read, for messages. `derived` has groups that were made from the
-    others (:mod:`chacha.features`); a model uses those that its configuration has.
+    others (:mod:`chacha.features`); a model uses those that its configuration has. `row` has
+    what it was made of, column by column, where somebody asked for it.
     Features of value 0 are left out, as VW does.
 
     >>> example = parse_line("1 0.5 'tag|user age:0.5 |item red")
@@ -55,6 +56,7 @@ class Example:
     head: str = ""
     place: str = ""
     derived: Mapping[str, Sequence[Feature]] = field(default_factory=dict)
+    row: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
 
     @property
     def line(self) -> str:
@@ -83,6 +85,7 @@ class Example:
             head=head,
             place=self.place,
             derived=self.derived,
+            row=self.row,
         )
 
     def behind(self, names: Iterable[str]) -> str:
@@ -108,6 +111,20 @@ class Example:
         kept = "|".join(part for part in parts if _group_of(part) not in names)
         groups = {name: own for name, own in self.groups.items() if name not in names}
         return replace(self, groups=groups, body=f"|{kept}")
+
+    def with_groups(self, more: Mapping[str, Iterable[tuple[str, float]]]) -> Example:
+        """The example with more groups behind its own; their names must be safe for VW text.
+
+        >>> parse_line("1 |a x:2").with_groups({"missing(a)": [("y", 1.0)]}).line
+        '1 |a x:2 |missing(a) y'
+        """
+        if not more:
+            return self
+        added = make_example(more)
+        groups = {name: list(own) for name, own in self.groups.items()}
+        for name, own in added.groups.items():
+            groups.setdefault(name, []).extend(own)
+        return replace(self, groups=groups, body=f"{self.body} {added.body}")
 
 
 def _as_text(feature: Feature) -> str:

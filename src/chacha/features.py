@@ -157,8 +157,9 @@ class Features:
     without
         Kinds, groups or derived groups that are never offered.
     own
-        Functions of one's own: they are given the example and return names with values, which
-        are the group `own(NAME)`.
+        Functions of one's own: they are given a row as a mapping (column -> number, word, date,
+        None where a cell is empty) and return names with numbers, which are the group
+        `own(NAME)`. Sources are then read row by row.
     first
         The values that the knots of a column are made of.
     text
@@ -191,10 +192,23 @@ class Features:
             raise ConfigError(f"knots lie in 2 to 256 and first in 8 to 100000, got {self}")
         for name in self.more:
             check_feature(name)
+        for name, function in self.own.items():
+            check_feature(f"own({name})")
+            if not callable(function):
+                raise ConfigError(f"own({name}) must be a function, got {function!r:.60}")
 
     def __str__(self) -> str:
         words = [*self.kinds, *self.more, *(f"own({name})" for name in self.own)]
         return f"Features({', '.join([*words, *(f'-{word}' for word in self.without)])})"
+
+    @property
+    def always(self) -> list[str]:
+        """Groups that are made known from the first example on: they may need its past.
+
+        >>> Features(more=["lag(label,2)"], own={"area": dict}).always
+        ['lag(label,2)', 'own(area)']
+        """
+        return [*self.more, *(f"own({name})" for name in self.own)]
 
     def offers(self, columns: Sequence[Column]) -> list[Offered]:
         """What may help, by what the columns look like."""

@@ -187,6 +187,15 @@ class FusedDriver(Driver):
         served = self.loss.served(self.engine.served_raw)
         return Step(example, served, served_by, self.engine.served_loss, decisions)
 
+    def derived(
+        self, example: Example, names: Sequence[str]
+    ) -> Mapping[str, Sequence[tuple[str, float]]]:
+        """The features of derived groups of an example, by name, as they are now."""
+        found = self.engine.derived(native_line(example), list(names))
+        if found is None:
+            raise _unread(example)
+        return dict(zip(names, found, strict=True))
+
     def serve_line(self, line: str) -> float | None:
         """The served prediction for a line of VW text; None if it needs a second look."""
         try:

@@ -1,19 +1,72 @@
-"""What users hand in, as examples: dicts, lines of VW text, labels, weights."""
+"""What users hand in, as examples: dicts, lines of VW text, labels, their own functions."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
+from chacha.config import Config
 from chacha.errors import BadExample, ConfigError
-from chacha.example import Example, finite, parse_line
+from chacha.example import DEFAULT_GROUP, Example, finite, parse_line
+from chacha.features import Features as Policy
+from chacha.features import derived
 from chacha.losses import Loss
 from chacha.sources import DictReader
+from chacha.vwtext import escape, unescape
 
-__all__ = ["Features", "example_of", "labelled"]
+__all__ = ["Features", "Intake", "Own", "example_of", "labelled"]
 
 Features = Mapping[Any, Any] | str | Example
 """What can be predicted: a dict, a line of VW text, an example."""
+PAST = ("lag", "ewma")
+
+
+class Intake:
+    """Makes examples of whatever is handed in, for a loss and for what may be derived.
+
+    >>> from chacha.losses import Squared
+    >>> policy = Policy(own={"area": lambda x: {"m2": x["a"] * x["b"]}}, more=["lag(label,2)"])
+    >>> intake = Intake(Squared(), policy)
+    >>> intake.example({"a": 2.0, "b": 3.0, "c": None}).line
+    '|a a:2.0 |b b:3.0 |c |missing(c) c |own(area) m2:6.0'
+    >>> intake.past
+    ['lag(label,2)']
+    """
+
+    def __init__(
+        self, loss: Loss, policy: Policy | None = None, initial: Config | None = None
+    ) -> None:
+        self.loss = loss
+        self.own = Own(policy.own if policy else {})
+        asked = [*(policy.more if policy else ()), *(initial.features if initial else ())]
+        kinds = {name: made.kind for name in asked if (made := derived(name)) is not None}
+        self.past = [name for name, kind in kinds.items() if kind in PAST]
+        """What tells of earlier examples: a ticket keeps it as it was."""
+        offers = policy is not None and "missing" in set(policy.kinds) - set(policy.without)
+        offers = offers or "missing" in kinds.values()
+        self.reader = DictReader(loss.label, offers, keeps_rows=bool(self.own.functions))
+
+    @property
+    def in_blocks(self) -> bool:
+        """Whether rows may be learned many at a time."""
+        return not self.own.functions
+
+    def example(self, x: Features) -> Example:
+        """The example of `x`."""
+        return self.own(example_of(x, self.reader))
+
+    def labelled(
+        self, example: Example, y: float | None = None, weight: float | None = None
+    ) -> Example:
+        """The example with its label; refuses what cannot be learned."""
+        return labelled(example, self.loss, y, weight)
+
+    def prepare(self, example: Example) -> Example:
+        """A row of a source, as it is learned."""
+        return self.own(labelled(example, self.loss))
 
 
 def example_of(x: Features, reader: DictReader) -> Example:
@@ -50,3 +103,105 @@ def labelled(
     if from_text and label == y and weight is None:
         return example
     return example.with_label(label, weight)
+
+
+class TextRow(Mapping[str, Any]):
+    """The features of an example by name: for functions of one's own, where there is no row.
+
+    Words are words, and what is 0 is not there. Where two groups have a name, it is the first
+    one's; `group.name` tells them apart.
+
+    >>> row = TextRow(parse_line("|a km:2 city=New%20York |b km:3"))
+    >>> dict(row), row["b.km"], row.get("hour", 0.0)
+    ({'km': 2.0, 'city': 'New York'}, 3.0, 0.0)
+    """
+
+    def __init__(self, example: Example) -> None:
+        self._flat: dict[str, Any] = {}
+        self._full: dict[str, Any] = {}
+        for group, features in example.groups.items():
+            if derived(group) is None:
+                for name, value in _named({f.name: f.value for f in features}):
+                    self._flat.setdefault(name, value)
+                    if group != DEFAULT_GROUP:
+                        self._full[f"{unescape(group)}.{name}"] = value
+
+    def __getitem__(self, name: str) -> Any:
+        return self._flat[name] if name in self._flat else self._full[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._flat)
+
+    def __len__(self) -> int:
+        return len(self._flat)
+
+
+def _named(features: Mapping[str, float]) -> Iterator[tuple[str, Any]]:
+    """Names and values; the only `column=word` of a column is its word."""
+    parts = {name: name.replace(":", "=").partition("=") for name in features}
+    columns = [column for column, sign, _ in parts.values() if sign]
+    for name, value in features.items():
+        column, sign, word = parts[name]
+        if column and sign and value == 1.0 and columns.count(column) == 1:
+            yield unescape(column), unescape(word)
+        else:
+            yield unescape(name), value
+
+
+class Own:
+    """Functions of one's own: what they return is a group of the example.
+
+    They are given what the example was made of, by column: numbers, words, dates, None where a
+    cell is empty.
+
+    >>> own = Own({"speed": lambda x: {"kmh": x["km"] / x["h"]}})
+    >>> own(parse_line("|a km:3 h:2")).line
+    '|a km:3 h:2 |own(speed) kmh:1.5'
+    >>> own(parse_line("|a km:3"))
+    Traceback (most recent call last):
+    chacha.errors.BadExample: own(speed) failed: KeyError: 'h'
+    """
+
+    def __init__(self, functions: Mapping[str, Callable[[Any], Mapping[str, float]]]) -> None:
+        self.functions = dict(functions)
+
+    def __call__(self, example: Example) -> Example:
+        """The example with the groups of all functions; a group that it has already stays."""
+        missing = [name for name in self.functions if f"own({name})" not in example.groups]
+        if not missing:
+            return example
+        kept = None if example.row is None else dict(example.row)
+        row = TextRow(example) if kept is None else MappingProxyType(kept)
+        try:
+            more = {f"own({name})": self._pairs(name, row) for name in missing}
+            return replace(example, row=None).with_groups(more)
+        except ConfigError as error:
+            place = f"{example.place}: " if example.place else ""
+            raise ConfigError(f"{place}{error}") from error.__cause__
+        except UnicodeEncodeError as error:
+            told = f"a function gave a name that is not UTF-8 text: {error}"
+            raise BadExample(told, "not UTF-8") from error
+
+    def _pairs(self, name: str, row: Mapping[str, Any]) -> list[tuple[str, float]]:
+        group = f"own({name})"
+        try:
+            found: Any = self.functions[name](row)
+        except Exception as error:
+            told = f"{group} failed: {type(error).__name__}: {error!s:.200}"
+            raise BadExample(told, f"{group} failed") from error
+        if not isinstance(found, Mapping):
+            told = f"{group} must return names with numbers, got {found!r:.60}"
+            raise ConfigError(told)
+        return [(self._name(group, key), self._number(group, key, found[key])) for key in found]
+
+    def _name(self, group: str, key: Any) -> str:
+        if not isinstance(key, str) or not key:
+            raise ConfigError(f"{group} must return names with numbers, got the name {key!r:.60}")
+        return escape(key)
+
+    def _number(self, group: str, key: str, value: Any) -> float:
+        try:
+            return finite(math.nan if isinstance(value, (str, bytes)) else value, "value")
+        except BadExample as error:
+            told = f"{group} gave {key!r:.60} = {value!r:.60}; values must be finite numbers"
+            raise BadExample(told, f"{group} not finite") from error

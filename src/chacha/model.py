@@ -15,10 +15,9 @@ from chacha.contest import Contest
 from chacha.decisions import Decision
 from chacha.driver import Core
 from chacha.evidence import Evidence, SampleComplexity, Standing
-from chacha.example import Example
 from chacha.fused import make_driver
 from chacha.headstart import FromScratch, HeadStart
-from chacha.intake import Features, example_of, labelled
+from chacha.intake import Features, Intake
 from chacha.losses import Loss, Squared, check_scale
 from chacha.observed import StreamFacts
 from chacha.oracle import ConfigOracle
@@ -29,14 +28,7 @@ from chacha.progress import ProgressTable
 from chacha.quick import Quick
 from chacha.screening import Screening
 from chacha.settings import Rulebook, Settings, check_parts, whole
-from chacha.sources import (
-    DictReader,
-    OnBad,
-    Skipped,
-    Source,
-    TableSpec,
-    open_source,
-)
+from chacha.sources import OnBad, Skipped, Source, TableSpec, open_source
 from chacha.space import Choice, Domain, Interactions, Space
 from chacha.streaming import FAR, Passing
 from chacha.summary import LiveModel, Step, Stretch, Summary, describe
@@ -136,6 +128,7 @@ class ChaCha:
         self.initial = self.space.initial(init, self.pool.default)
         self.budget, self.seed = budget, seed
         core = self.rules.core(self.initial, self.space, budget, seed)
+        self._intake = Intake(self.loss_function, self.space.features, self.initial)
         self.evidence = core.evidence
         self.oracle = core.moves if isinstance(core, Contest) else core.oracle
         bits = self.initial.values.get("bit_precision", 18)
@@ -149,7 +142,7 @@ class ChaCha:
             features=self.space.features,
         )
         self.skipped = Skipped()
-        self.reader = DictReader(self.loss_function.label)
+        self.reader, self._labelled = self._intake.reader, self._intake.labelled
         self._quick = Quick(self._driver, self.reader)
         self._tickets = Tickets(max_pending, ticket_life)
 
@@ -267,7 +260,7 @@ class ChaCha:
         """
         if (served := self._quick.serve(x)) is not None:
             return served
-        served = self.loss_function.served(self._driver.predict(example_of(x, self.reader)).served)
+        served = self.loss_function.served(self._driver.predict(self._intake.example(x)).served)
         self._quick.remember(x)
         return served
 
@@ -280,8 +273,8 @@ class ChaCha:
         """
         if (decisions := self._quick.learn(x, y, weight)) is not None:
             return decisions
-        example = self._labelled(example_of(x, self.reader), y, weight)
-        self._settle_groups(x)
+        example = self._labelled(self._intake.example(x), y, weight)
+        self._settle(x)
         decisions = self._driver.learn(example).decisions
         self._quick.remember(x)
         return decisions
@@ -298,9 +291,10 @@ class ChaCha:
         Traceback (most recent call last):
         chacha.errors.TicketError: ticket 0 was told already; a label counts once
         """
-        example = replace(example_of(x, self.reader), label=None)  # the label is told later
-        self._settle_groups(x)
+        example = replace(self._intake.example(x), label=None)  # the label is told later
+        self._settle(x)
         self._driver.begin(example)
+        example = self._driver.fixed(example, self._intake.past)
         forecast = self._driver.predict(example)
         served = self.loss_function.served(forecast.served)
         ticket = Ticket(self._tickets.next, served, example, forecast)
@@ -360,7 +354,7 @@ class ChaCha:
         >>> [step.loss for step in model.steps(chacha.Rows(["1 |a x", "1 |a x"]))][0]
         1.0
         """
-        return Passing(self._driver, source, self.skipped, self._labelled, on_bad, limit).steps()
+        return Passing(self._driver, source, self.skipped, self._intake, on_bad, limit).steps()
 
     def stretches(
         self,
@@ -383,15 +377,11 @@ class ChaCha:
         2
         """
         return Passing(
-            self._driver, source, self.skipped, self._labelled, on_bad, limit, until
+            self._driver, source, self.skipped, self._intake, on_bad, limit, until
         ).stretches(record)
 
-    def _settle_groups(self, x: Features) -> None:
-        """The first flat dict that is learned or asked decides the groups."""
+    def _settle(self, x: Features) -> None:
+        """The first flat dict that is learned or asked decides the groups; dicts have columns."""
         if isinstance(x, Mapping):
-            self.reader.settle(x)
-
-    def _labelled(
-        self, example: Example, y: float | None = None, weight: float | None = None
-    ) -> Example:
-        return labelled(example, self.loss_function, y, weight)
+            self._intake.reader.settle(x)
+            self._driver.derive_from_here()

@@ -16,6 +16,7 @@ from chacha.driver import Driver
 from chacha.fused import FusedDriver
 from chacha.sources import DictReader, TableSpec
 from chacha.sources.dicts import is_grouped
+from chacha.sources.grouping import missing_group
 from chacha.vwtext import escape
 
 __all__ = ["Quick"]
@@ -28,7 +29,8 @@ class Quick:
     """The quick way, where driver and input allow it; None tells to go the long way."""
 
     def __init__(self, driver: Driver, reader: DictReader) -> None:
-        self._driver = driver if isinstance(driver, FusedDriver) else None
+        quick = isinstance(driver, FusedDriver) and not reader.keeps_rows
+        self._driver = driver if quick and isinstance(driver, FusedDriver) else None
         self._reader = reader
         self._plans: list[DictPlan] = []
 
@@ -79,7 +81,7 @@ def _plan(x: Mapping[Any, Any], reader: DictReader) -> DictPlan | None:
     inner = [value for value in x.values() if isinstance(value, Mapping)]
     if any(isinstance(value, Mapping) for group in inner for value in group.values()):
         return None
-    entries: list[tuple[Any, Any, str, str]] = []
+    entries: list[tuple[Any, Any, str, str, str]] = []
     for leaf in reader.leaves(x):
         outer = leaf.path.removesuffix(f".{leaf.name}") if leaf.name != leaf.path else None
         if outer is not None and not (type(x.get(outer)) is dict and leaf.name in x[outer]):
@@ -87,7 +89,8 @@ def _plan(x: Mapping[Any, Any], reader: DictReader) -> DictPlan | None:
         if not leaf.name or (outer is None and leaf.name not in x):
             return None
         keys = (leaf.name, None) if outer is None else (outer, leaf.name)
-        entries.append((*keys, leaf.group, escape(leaf.name)))
+        missing = missing_group(leaf.group) if reader.offers else ""
+        entries.append((*keys, leaf.group, escape(leaf.name), missing))
     inner_sizes = [(key, len(value)) for key, value in x.items() if isinstance(value, Mapping)]
     if any(not value for value in x.values() if isinstance(value, Mapping)):
         return None

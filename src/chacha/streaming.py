@@ -11,9 +11,10 @@ from chacha.driver import Driver
 from chacha.errors import BadExample, ConfigError, PoolError, SourceError
 from chacha.example import Example
 from chacha.fused import Advance, FusedDriver, Status
+from chacha.intake import Intake
 from chacha.nativeblocks import native_block
 from chacha.settings import whole
-from chacha.sources import Bad, OnBad, Skipped, Source, check_ends, good_examples
+from chacha.sources import Bad, OnBad, Skipped, Source, check_ends, good_examples, is_table
 from chacha.sources.base import good_example
 from chacha.sources.blocks import ColumnBlock, TextBlock, blocks_of
 from chacha.sources.vw import vw_row
@@ -28,7 +29,7 @@ T = TypeVar("T")
 class Passing:
     """One pass over a source: what is bad is counted or an error, the rest is learned.
 
-    `prepare` makes of an example what the learner takes, or refuses it. `limit` counts the
+    `intake` makes of an example what the learner takes, or refuses it. `limit` counts the
     examples of this pass. A stretch never goes beyond the count of examples that `until` gives.
     """
 
@@ -37,7 +38,7 @@ class Passing:
         driver: Driver,
         source: Source,
         skipped: Skipped,
-        prepare: Callable[[Example], Example],
+        intake: Intake,
         on_bad: OnBad | None = None,
         limit: int | None = None,
         until: Callable[[], int] = lambda: FAR,
@@ -48,8 +49,8 @@ class Passing:
         if not isinstance(on_bad, OnBad):
             raise ConfigError(f"on_bad must be OnBad.ERROR or OnBad.SKIP, got {on_bad!r}")
         self.driver, self.source = driver, source
-        self.on_bad, self.skipped, self.prepare = on_bad, skipped, prepare
-        self.until = until
+        self.on_bad, self.skipped, self.prepare = on_bad, skipped, intake.prepare
+        self.in_blocks, self.until = intake.in_blocks, until
         self._left = FAR if limit is None else whole("limit", limit, 0)
 
     def steps(self) -> Iterator[Step]:
@@ -58,7 +59,7 @@ class Passing:
 
     def stretches(self, record: bool = False) -> Iterator[Stretch]:
         """Many examples at a time where pool and source can; with `record`, what was served."""
-        if isinstance(self.driver, FusedDriver):
+        if isinstance(self.driver, FusedDriver) and self.in_blocks:
             yield from self._with_end(self._blocks(self.driver, record))
         else:
             yield from self._with_end(_stretch(step, record) for step in self._steps())
@@ -78,13 +79,20 @@ class Passing:
     def _steps(self) -> Iterator[Step]:
         usable = good_examples(self.source, self.on_bad, self.skipped, self.prepare)
         for example in islice(usable, None if self._left == FAR else self._left):
+            self._look()
             yield self.driver.learn(example)
+
+    def _look(self) -> None:
+        """Rows of tables have columns that something may be derived from."""
+        if is_table(self.source):
+            self.driver.derive_from_here()
 
     def _blocks(self, driver: FusedDriver, record: bool) -> Iterator[Stretch]:
         driver.record(record)
         if self._left <= 0:
             return
         for item in blocks_of(self.source):
+            self._look()
             if isinstance(item, TextBlock):
                 yield from self._text(driver, item, record)
             elif isinstance(item, ColumnBlock):

@@ -11,6 +11,7 @@ import re
 import struct
 from decimal import Decimal
 from functools import lru_cache
+from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +27,7 @@ __all__ = [
     "read_number",
     "show_all_exactly",
     "show_exactly",
+    "unescape",
 ]
 
 FLOAT32_MAX = float(np.finfo(np.float32).max)
@@ -278,6 +280,15 @@ def escape(name: str) -> str:
 
 def _escape(name: str) -> str:
     return _UNSAFE.sub(lambda m: "".join(f"%{byte:02X}" for byte in m[0].encode()), name)
+
+
+def unescape(text: str) -> str:
+    """What :func:`escape` was given.
+
+    >>> unescape(escape("trip: 100%")), unescape("50%")
+    ('trip: 100%', '50%')
+    """
+    return unquote(text) if "%" in text else text
 
 
 _escape_short = lru_cache(maxsize=1 << 16)(_escape)

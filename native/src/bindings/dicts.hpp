@@ -25,12 +25,13 @@ namespace {
 // Where the entries of a dict of a known form stand: read without text, in VW's order.
 class DictPlan : public Names {
  public:
-  // Entries: key of the outer dict, key of the inner dict (or None), group, the feature's name.
-  DictPlan(const std::vector<std::tuple<nb::object, nb::object, std::string, std::string>>& entries,
+  // Entries: key of the outer dict, key of the inner dict (or None), group, the feature's name, and
+  // the group that tells if there is nothing (or none, ""). Those of a group stand together.
+  DictPlan(const std::vector<std::tuple<nb::object, nb::object, std::string, std::string, std::string>>& entries,
            std::size_t size, const std::vector<std::pair<nb::object, std::size_t>>& inner_sizes)
       : size_(size), inner_sizes_(inner_sizes) {
-    for (const auto& [outer, inner, group, name] : entries) {
-      entries_.push_back({outer, inner, group, name, hash_name(name, group_seed(group)), 0});
+    for (const auto& [outer, inner, group, name, missing] : entries) {
+      entries_.push_back({outer, inner, group, name, missing, hash_name(name, group_seed(group)), 0});
     }
   }
 
@@ -46,18 +47,26 @@ class DictPlan : public Names {
     if (!in_order(dict.ptr()) && !look_up(dict.ptr())) return false;
     example.clear();
     example.reserve(entries_.size());
-    std::uint32_t open = 0xffffffffU;
+    std::uint32_t open = kNoGroup;
+    const auto turn_to = [&](std::uint32_t group) {
+      if (group == open) return;
+      if (open != kNoGroup) example.close();
+      open = group;
+      example.open(open, groups.letter(open));
+    };
+    bool missing = false;
     for (std::size_t i = 0; i < entries_.size(); ++i) {
-      const Entry& entry = entries_[i];
-      PyObject* value = values_[i];
-      if (entry.number != open) {
-        if (open != 0xffffffffU) example.close();
-        open = entry.number;
-        example.open(open, groups.letter(open));
-      }
-      if (!add(entry, value, groups, example)) return false;
+      turn_to(entries_[i].number);
+      missing |= values_[i] == Py_None && !entries_[i].missing.empty();
+      if (!add(entries_[i], values_[i], groups, example)) return false;
     }
-    if (open != 0xffffffffU) example.close();
+    for (std::size_t i = 0; missing && i < entries_.size(); ++i) {
+      const Entry& entry = entries_[i];
+      if (values_[i] != Py_None || entry.missing.empty()) continue;
+      turn_to(groups.number(entry.missing));
+      example.add(hash_name(entry.name, groups.seed(open)), 1.0F);
+    }
+    if (open != kNoGroup) example.close();
     return true;
   }
 
@@ -75,9 +84,10 @@ class DictPlan : public Names {
  private:
   struct Entry {
     nb::object outer, inner;
-    std::string group, name;
+    std::string group, name, missing;
     std::uint32_t hash, number;
   };
+  static constexpr std::uint32_t kNoGroup = 0xffffffffU;
 
   // The values of a flat dict with its keys in the order of the last one: no key is looked up.
   bool in_order(PyObject* dict) {
@@ -181,8 +191,8 @@ class DictPlan : public Names {
 
 void bind_dicts(nb::module_& module) {
   nb::class_<DictPlan>(module, "DictPlan")
-      .def(nb::init<const std::vector<std::tuple<nb::object, nb::object, std::string, std::string>>&, std::size_t,
-                    const std::vector<std::pair<nb::object, std::size_t>>&>());
+      .def(nb::init<const std::vector<std::tuple<nb::object, nb::object, std::string, std::string, std::string>>&,
+                    std::size_t, const std::vector<std::pair<nb::object, std::size_t>>&>());
 }
 
 }  // namespace

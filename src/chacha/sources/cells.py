@@ -30,6 +30,7 @@ __all__ = [
     "label_trouble",
     "number",
     "pairs",
+    "plain_value",
     "too_large",
     "word",
 ]
@@ -301,6 +302,27 @@ def pairs(kind: Kind, name: str, value: Any, form: str | None = None) -> Pairs:
     if kind is Kind.DATETIME:
         return _datetime(name, value, form)
     return _MAKERS[kind](name, value)
+
+
+def plain_value(kind: Kind, value: Any, form: str | None = None, decimal: str = ".") -> Any:
+    """A value as Python has it, by what its column holds; refuses one of another kind.
+
+    >>> plain_value(Kind.NUMBER, "1.5"), plain_value(Kind.DATETIME, "2026-11-15T10:42").hour
+    (1.5, 10)
+    >>> plain_value(Kind.BOOLEAN, "True"), plain_value(Kind.CATEGORY, 3.0)
+    (True, '3')
+    """
+    if isinstance(value, BadExample):
+        raise value
+    if kind is Kind.NUMBER:
+        return number(value, decimal)
+    if kind is Kind.DATETIME:
+        return moment(value, form)
+    if kind is Kind.BOOLEAN:
+        return bool(_boolean("", value)[0][1])
+    if kind is Kind.VECTOR:
+        return [None if part is None else number(part) for part in value]
+    return word(value)
 
 
 _MAKERS: dict[Kind, Callable[[str, Any], Pairs]] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -19,9 +20,11 @@ from chacha.sources.cells import (
     kind_of_value,
     number,
     pairs,
+    plain_value,
     too_large,
     word,
 )
+from chacha.sources.grouping import missing_group
 from chacha.sources.spec import Categories, Kind, Missing, TableSpec
 from chacha.vwtext import escape, murmur
 
@@ -150,7 +153,9 @@ class DictReader:
     The first flat dict that was good decides the groups, or a table that came before. What a
     table or a file of records decided about its columns holds for the dicts that follow.
 
-    `check` is what else a label must pass to be good.
+    `check` is what else a label must pass to be good. With `offers`, empty cells that count as 0
+    are features of the group `missing(GROUP)` too. With `keeps_rows`, examples know what they
+    were made of.
 
     >>> reader = DictReader()
     >>> reader.example({"age": 3, "hour": 5}).line
@@ -162,8 +167,13 @@ class DictReader:
     '| hour:5.0 |user age:31.0 id=7'
     """
 
-    def __init__(self, check: Callable[[float], float] = lambda label: label) -> None:
-        self.check = check
+    def __init__(
+        self,
+        check: Callable[[float], float] = lambda label: label,
+        offers: bool = False,
+        keeps_rows: bool = False,
+    ) -> None:
+        self.check, self.offers, self.keeps_rows = check, offers, keeps_rows
         self.spec = TableSpec()
         self.grouping: Grouping | None = None
         self.kinds: dict[str, Kind] = {}  # of the columns of tables
@@ -175,12 +185,29 @@ class DictReader:
     def example(self, x: Mapping[Any, Any], place: str = "") -> Example:
         """The example of a dict, flat or of groups. A pure read."""
         groups: dict[str, Pairs] = {}
+        empty: dict[str, Pairs] = {}
+        row: dict[str, Any] = {}
+        offers = self.offers_in(self.spec)
         try:
             for group, path, name, value in self.leaves(x):
-                groups.setdefault(group, []).extend(self.features(path, name, value))
+                made = self.features(path, name, value)
+                groups.setdefault(group, []).extend(made)
+                if offers and not made and name and self.cell(path, value) is None:
+                    empty.setdefault(missing_group(group), []).append((escape(name), 1.0))
+                if self.keeps_rows:
+                    row[path] = self.value(path, value)
         except RecursionError as error:
             raise BadExample("the dict is nested too deep") from error
-        return make_example(groups, place=place)
+        example = make_example(groups, place=place).with_groups(empty)
+        return replace(example, row=row) if self.keeps_rows else example
+
+    def offers_in(self, spec: TableSpec) -> bool:
+        """Whether the empty cells of a table are to be offered as features.
+
+        >>> DictReader(offers=True).offers_in(TableSpec(missing=Missing.INDICATOR))
+        False
+        """
+        return spec.missing is Missing.OFFER or (self.offers and spec.missing is Missing.ZERO)
 
     def leaves(self, x: Mapping[Any, Any]) -> list[Leaf]:
         """The entries of a dict with their groups, in the order in which they are written.
@@ -213,10 +240,8 @@ class DictReader:
         kind = self.kinds.get(column)
         if type(value) is float and kind is Kind.NUMBER and name and math.isfinite(value):
             return [(escape(name), value)]  # as below, for what is most common
-        if column in self.texts and isinstance(value, str):
-            value = value.strip()
-            value = None if value in self.spec.nulls else value
-        if is_missing(value) or ("nan" in self.spec.nulls and is_nan(value)):
+        value = self.cell(column, value)
+        if value is None:
             return self.missing(column, escape(name))
         if kind is None or not name:
             return feature(name, value)
@@ -230,10 +255,24 @@ class DictReader:
         except BadExample as error:
             raise BadExample(f"column {column!r}: {error}", error.reason) from error
 
+    def cell(self, column: str, value: Any) -> Any:
+        """The value; None if it stands for an empty cell."""
+        if column in self.texts and isinstance(value, str):
+            value = value.strip()
+            value = None if value in self.spec.nulls else value
+        nothing = is_missing(value) or ("nan" in self.spec.nulls and is_nan(value))
+        return None if nothing else value
+
+    def value(self, column: str, value: Any) -> Any:
+        """A value as functions of one's own are given it: by what is known of its column."""
+        kind, value = self.kinds.get(column), self.cell(column, value)
+        form, decimal = self.spec.format_of(column), self.decimal or "."
+        return value if value is None or kind is None else plain_value(kind, value, form, decimal)
+
     def missing(self, column: str, name: str) -> Pairs:
         """The features of an empty cell."""
         match self.spec.missing:
-            case Missing.ZERO:
+            case Missing.ZERO | Missing.OFFER:
                 return []
             case Missing.INDICATOR:
                 return [(f"{name}=missing", 1.0)]

@@ -1,13 +1,14 @@
-"""Groups of columns by their order."""
+"""Groups of columns by their order, and of their empty cells."""
 
 from __future__ import annotations
 
 import math
 import string
 
+from chacha.example import DEFAULT_GROUP
 from chacha.vwtext import escape
 
-__all__ = ["MOST_GROUPS", "parts", "sequential_groups"]
+__all__ = ["MOST_GROUPS", "missing_group", "parts", "sequential_groups"]
 
 MOST_GROUPS = 10
 
@@ -38,3 +39,12 @@ def parts(count: int, most: int) -> tuple[int, list[str]]:
     groups = math.ceil(count / size)
     letters = string.ascii_letters
     return size, [letters[i] if groups <= len(letters) else f"g{i}" for i in range(groups)]
+
+
+def missing_group(group: str) -> str:
+    """The group that tells of a group's empty cells.
+
+    >>> missing_group("a"), missing_group(" ")
+    ('missing(a)', 'missing(%20)')
+    """
+    return f"missing({escape(group) if group == DEFAULT_GROUP else group})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -11,9 +11,10 @@ import pyarrow as pa
 from chacha.errors import BadExample
 from chacha.example import DEFAULT_GROUP, Example, finite
 from chacha.sources.assembly import Assembler
-from chacha.sources.cells import LARGEST_INTEGER, number
+from chacha.sources.cells import LARGEST_INTEGER, Pairs, number
 from chacha.sources.columns import Cell, make_cells, pairs_cell
 from chacha.sources.dicts import DictReader, Leaf
+from chacha.sources.offers import offered_rows
 from chacha.sources.spec import Kind
 from chacha.vwtext import escape, hash_name, show_all_exactly
 
@@ -37,12 +38,15 @@ class Columns(NamedTuple):
     cells: list[list[Cell]]
     texts: list[str]
     labels: list[float]
+    offers: Mapping[int, Mapping[str, Pairs]]  # of the rows that have empty cells
 
     def examples(self, places: Sequence[str]) -> Iterator[Example]:
         """The examples, row by row."""
         rows = zip(*self.cells, strict=True)
-        for row, text, label, place in zip(rows, self.texts, self.labels, places, strict=True):
-            yield self.assembler.example(row, text, label, place)
+        lines = zip(rows, self.texts, self.labels, places, strict=True)
+        for i, (row, text, label, place) in enumerate(lines):
+            example = self.assembler.example(row, text, label, place)
+            yield example.with_groups(self.offers[i]) if i in self.offers else example
 
 
 def make_columns(
@@ -59,7 +63,7 @@ def make_columns(
     >>> [example.line for example in made.examples(["t:1", "t:2"])]
     ['1.0 |x x:0.5', '2.0 |x x:3.0']
     """
-    if not _are_good(labels, reader) or not columns:
+    if not _are_good(labels, reader) or not columns or reader.keeps_rows:
         return None
     cells: list[list[Cell]] = []
     sizes: dict[str, int] = {}
@@ -70,14 +74,21 @@ def make_columns(
         cells.append(made)
         sizes[leaf.group] = sizes.get(leaf.group, 0) + 1
     texts, shown = show_all_exactly(np.array(labels, np.float64))
-    return Columns(Assembler(sizes), cells, texts, shown)
+    empty = (
+        (leaf.group, escape(leaf.name), [i for i, value in enumerate(values) if value is None])
+        for leaf, values in zip(shape, columns, strict=True)
+    )
+    offers = offered_rows(empty) if reader.offers_in(reader.spec) else {}
+    return Columns(Assembler(sizes), cells, texts, shown, offers)
 
 
 def _column(leaf: Leaf, values: Sequence[Any], reader: DictReader) -> list[Cell] | None:
     """The cells of a column; None if a value is odd."""
     group, path, name, _ = leaf
-    kind = reader.kinds.get(path)
-    if kind is None or not name or not set(map(type, values)) <= PLAIN.get(kind, set()):
+    kind, types = reader.kinds.get(path), set(map(type, values))
+    if kind is None or not name or not types <= PLAIN.get(kind, set()):
+        return None
+    if path in reader.texts and str in types:  # a word may mean an empty cell
         return None
     seed = 0 if group == DEFAULT_GROUP else hash_name(group, 0)
     label = escape(name)

@@ -54,6 +54,8 @@ class Missing(Enum):
 
     ZERO = "zero"
     """The feature is absent."""
+    OFFER = "offer"
+    """As zero, and a feature of the column's name is in the group `missing(GROUP)`."""
     INDICATOR = "indicator"
     """The feature `column=missing` is present."""
     SKIP = "skip"

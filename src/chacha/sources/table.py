@@ -21,6 +21,7 @@ from chacha.sources.cells import class_name, is_number, kind_of_texts, word
 from chacha.sources.coding import BlockCodes
 from chacha.sources.columns import Cell, make_cells, pairs_cell
 from chacha.sources.dicts import DictReader
+from chacha.sources.offers import Beside
 from chacha.sources.prepared import Prepared, prepare
 from chacha.sources.schema import Schema
 from chacha.sources.spec import Categories, Kind, Missing
@@ -139,7 +140,8 @@ class TableReader:
         codes = BlockCodes(self.reader, coded)
         try:
             kinds = {**self._kinds, **dict.fromkeys(unknown, Kind.NUMBER)}  # any: it has no cell
-            block = column_block(made, self.schema, kinds, missing, before, codes)
+            offers = self.reader.offers_in(self.spec)
+            block = column_block(made, self.schema, kinds, missing, before, codes, offers)
         except BadExample:  # too many categories; row by row it is told which
             yield from self._rows(self._prepare(batch))
             return
@@ -300,6 +302,10 @@ class TableReader:
         late = self._late(made, cells) if len(known) < len(self.schema.features) else {}
         texts, labels = show_all_exactly(np.asarray(made.labels, np.float64))
         lines, weights, tags = made.batch.lines, made.weights, made.tags
+        kinds = {
+            name: kind for some in (self._kinds, *late.values()) for name, kind in some.items()
+        }
+        beside = Beside(made, self.schema, kinds, self.reader)
         for i, row in enumerate(self._in_order(cells, late)):
             self.row += 1
             while ragged and before + ragged[0][0] <= self.row:
@@ -315,7 +321,7 @@ class TableReader:
             if i in late or not self._adopted:
                 self._adopt(made.batch)
             try:
-                yield self._assembler.example(
+                example = self._assembler.example(
                     self._coded(row) if self._codes else row,
                     texts[i],
                     labels[i],
@@ -323,6 +329,7 @@ class TableReader:
                     None if weights is None else weights[i],
                     "" if tags is None else tags[i],
                 )
+                yield beside.add(example, i)
             except BadExample as error:  # too many categories
                 yield Bad(place, error.reason, str(error))
         for number, got in ragged:

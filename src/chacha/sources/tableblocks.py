@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,7 @@ from chacha.sources.blocks import CellColumn, ColumnBlock, NumberColumn, WordsCo
 from chacha.sources.coding import BlockCodes
 from chacha.sources.columns import EMPTY, Cell, Made, make_cells, plain
 from chacha.sources.numbers import number_array, quick_numbers
+from chacha.sources.offers import Column, offered_columns
 from chacha.sources.prepared import Prepared
 from chacha.sources.schema import Schema
 from chacha.sources.spec import Kind
@@ -29,10 +30,12 @@ def column_block(
     missing: Mapping[str, Cell],
     rows_before: int,
     codes: BlockCodes | None = None,
+    offers: bool = False,
 ) -> ColumnBlock:
     """The rows of a batch as a block; troubles become its bad rows.
 
-    The words of some columns become `codes`, when all troubles are known.
+    The words of some columns become `codes`, when all troubles are known. With `offers` the
+    empty cells are features of groups behind the others.
 
     >>> from chacha.sources.batch import Batch
     >>> from chacha.sources.dicts import DictReader
@@ -45,7 +48,7 @@ def column_block(
     ([0.5, 2.0], [1.0, 2.0])
     """
     coded = codes.columns if codes is not None else set()
-    columns: dict[str, NumberColumn | CellColumn | WordsColumn] = {
+    columns: dict[str, Column] = {
         name: _column(made, schema, name, kinds[name], missing)
         for name in schema.slots
         if name not in coded
@@ -55,7 +58,12 @@ def column_block(
         group, feature = schema.slots[name]
         words, seed, empty = made.columns[name], schema.seeds[group], missing[name].features
         columns[name] = codes.column(name, words, feature, seed, empty, made.troubles)
-    groups = {group: [columns[name] for name in names] for group, names in schema.layout.items()}
+    groups: dict[str, Sequence[Column]] = {
+        group: [columns[name] for name in names] for group, names in schema.layout.items()
+    }
+    if offers:
+        for group, more in offered_columns(made, schema, columns).items():
+            groups[group] = [*groups.get(group, ()), *more]
     lines, name = made.batch.lines, schema.name
 
     def place(row: int) -> str:
@@ -88,7 +96,7 @@ def _cells(made: Prepared, name: str, make: Callable[[pa.Array], Made]) -> Made:
 
 def _column(
     made: Prepared, schema: Schema, name: str, kind: Kind, missing: Mapping[str, Cell]
-) -> NumberColumn | CellColumn | WordsColumn:
+) -> Column:
     column = made.columns[name]
     group, feature = schema.slots[name]
     empty = missing[name].features if name in missing else ()
