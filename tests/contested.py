@@ -10,6 +10,7 @@ from typing import Any
 from chacha import Config, Decision, Example, PoolError
 from chacha.contest import Contest
 from chacha.example import parse_line
+from chacha.features import Column
 from chacha.losses import Squared
 from chacha.observed import Round
 from chacha.paired import PairedBetting
@@ -29,6 +30,7 @@ class Seen:
     """What the stream has shown; a test may add groups."""
 
     groups: Sequence[str] = ("a", "b")
+    columns: Sequence[Column] = ()
 
     @property
     def sizes(self) -> Mapping[str, int]:

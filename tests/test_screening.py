@@ -197,7 +197,7 @@ def test_every_candidate_has_its_turn_in_the_window(
     every: list[Product] = [("a", f"g{i:02}") for i in range(count)]
     seen: set[Product] = set()
     for _ in range(3 * count // most + 4):
-        window.set(screen, Config(), ["a"], {}, lambda: iter(every))
+        window.set(screen, Config(), Seen(["a"]), lambda: iter(every))
         assert len(screen.products) == len(set(screen.products)) <= most
         seen |= set(screen.products)
         screen.rounds = 1

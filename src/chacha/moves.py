@@ -153,17 +153,17 @@ class Moves(Turns):
                 yield p
         for name in champion.features:
             for other in (*groups, *champion.features):
-                p = (name, other) if name < other else (other, name)
+                p: Product = (name, other) if name < other else (other, name)
                 if source(name) != source(other) and p not in known:
                     known.add(p)
                     yield p
         singles = [(group,) for group in groups]
         for have in champion.interactions:
             room = self.order - len(have)
-            for other in chain(singles, champion.interactions if room > 1 else ()):
-                if len(other) > room or not (self.squares or set(have).isdisjoint(other)):
+            for more in chain(singles, champion.interactions if room > 1 else ()):
+                if len(more) > room or not (self.squares or set(have).isdisjoint(more)):
                     continue
-                p = tuple(sorted((*have, *other)))
+                p = tuple(sorted((*have, *more)))
                 if p not in known:
                     known.add(p)
                     yield p
