@@ -181,7 +181,7 @@ bool Bank::same_shape(const Example& example) const {
 
 void Bank::expand(const Example& example, bool learning, bool again) {
   if (crowded_) grow_narrow();
-  if (again && complete_) {
+  if (again && complete_ && example.runs.size() == last_runs_.size()) {  // else there were derived groups
     cook(example);
     return;
   }
