@@ -199,10 +199,10 @@ class Derivation:
                 if column is not None and column.stats.observe(feature.value):
                     self._changed(group, feature.hashed, column)
 
-    def _take_given(self, names: Iterable[str]) -> None:
+    def _take_given(self, given: Mapping[str, Sequence[Feature]]) -> None:
         """Groups of missing cells that an example brought may be offered from now on."""
-        for name in names:
-            if _is_missing(name) and name not in self._given:
+        for name, features in given.items():
+            if features and _is_missing(name) and name not in self._given:
                 self._given[name], self._facts = None, None
 
     def _notice(self, group: str, feature: Feature) -> None:
