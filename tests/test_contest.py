@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from chacha import Config, Eliminated, PoolError
 from chacha.blending import Blend, Blending
 from chacha.contest import DETHRONED, Contest
-from chacha.driver import PlainDriver
+from chacha.plaindriver import PlainDriver
 from chacha.losses import Squared
 from chacha.moves import Moves
 from chacha.paired import PairedBetting

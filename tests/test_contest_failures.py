@@ -11,7 +11,7 @@ import pytest
 
 from chacha import ChaCha, Config, PoolError, second_order_products
 from chacha.blending import Blending
-from chacha.driver import PlainDriver
+from chacha.plaindriver import PlainDriver
 from chacha.losses import Squared
 from chacha.moves import Moves
 from chacha.paired import Coin, PairedBetting

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import chacha
 from chacha import ChaCha, Config, NativePool, ReferencePool, second_order_products
 from chacha.blending import Blend, Blending, ChampionServes
-from chacha.driver import PlainDriver
+from chacha.plaindriver import PlainDriver
 from chacha.fused import FusedDriver
 from chacha.headstart import FromScratch, HeadStart
 from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared

@@ -22,7 +22,7 @@ from chacha import ChaCha, Config, NativePool, ReferencePool
 from chacha._native import kernels
 from chacha.config import Product
 from chacha.deriving import Derivation
-from chacha.driver import PlainDriver
+from chacha.plaindriver import PlainDriver
 from chacha.example import parse_line
 from chacha.features import Features
 from chacha.fused import FusedDriver

@@ -22,7 +22,7 @@ from chacha import (
     SampleComplexity,
     second_order_products,
 )
-from chacha.driver import PlainDriver
+from chacha.plaindriver import PlainDriver
 from chacha.fused import FusedDriver
 from tests.native_runs import PlainEvidence, lines_of, made, state
 

@@ -22,7 +22,7 @@ from chacha import (
     SampleComplexity,
     open_pool,
 )
-from chacha.driver import PlainDriver
+from chacha.plaindriver import PlainDriver
 from chacha.fused import FusedDriver
 from tests.native_runs import WAYS, PlainEvidence, lines_of, made, tracked
 from tests.vwtext_strategy import good_lines

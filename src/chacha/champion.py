@@ -105,9 +105,8 @@ class ChampionChallengers:
 
     def _add(self, losses: Mapping[Config, float], weight: float) -> None:
         self.t += 1  # 3
-        for c in self.live:  # 8
-            if c in losses:
-                self.standing[c].add(losses[c], weight)  # 9
+        for c in [c for c in self.live if c in losses]:  # 8
+            self.standing[c].add(losses[c], weight)  # 9
 
     def decide(self, seen: Seen) -> list[Decision]:
         """Lines 10-17 by the standings as they are, then line 5 for the next example.

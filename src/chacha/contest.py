@@ -80,8 +80,7 @@ class Contest:
         self.screening = Screening() if screening is None else screening
         self.starting = HeadStart() if starting is None else starting
         self.screen: Gains = Screen(self.screening)
-        self.t = 0
-        self.charged = 0  # examples with a weight
+        self.t = self.charged = 0  # examples, and those with a weight
         self.level = 0.0  # what the champion usually loses
         self.challenged = 0  # challengers so far, for α
         self.pairings: dict[Config, Pairing] = {}
@@ -123,9 +122,8 @@ class Contest:
 
     def begin(self, seen: Groups) -> list[Decision]:
         """The first challengers."""
-        decisions = self._fill(seen)
-        self.serving.choose(self.champion, self.pairings, self.charged)
-        return decisions
+        self.restless = True
+        return self.decide(seen)
 
     def see(self, made: Round, seen: Groups) -> list[Decision]:
         """One example: charge everyone, then decide."""
@@ -244,8 +242,7 @@ class Contest:
         told: list[Decision] = []
         while len(self.pairings) < self.budget - 1:
             live = {self.came_by[c]: pairing.n for c, pairing in self.pairings.items()}
-            asked = Asked(self.champion, groups, self.screen, live, self.t, columns)
-            move = self.moves.next(asked)
+            move = self.moves.next(Asked(self.champion, groups, self.screen, live, self.t, columns))
             if move is None or move.config in self.live:
                 break
             self._pair(move)

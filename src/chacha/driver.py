@@ -12,20 +12,19 @@ from chacha.champion import ChampionChallengers
 from chacha.config import Config
 from chacha.contest import Contest
 from chacha.decisions import Decision, Promoted, Retired, WentLive
-from chacha.deriving import Derivation
 from chacha.evidence import Standing
 from chacha.example import Example
+from chacha.facts import SeenWithLoss
 from chacha.features import Features
 from chacha.headstart import HeadStart
 from chacha.losses import Loss
-from chacha.observed import Observed, Round, SeenWithLoss, StreamFacts
+from chacha.observed import StreamFacts
 from chacha.oracle import proposals_of
 from chacha.pool import Copies, LivePool
-from chacha.screen import Screen
 from chacha.summary import LiveModel, Step, Summary
 from chacha.turns import Asked, Move
 
-__all__ = ["Core", "Driver", "Forecast", "PlainDriver"]
+__all__ = ["Core", "Driver", "Forecast"]
 
 Core = ChampionChallengers | Contest
 
@@ -292,128 +291,3 @@ def _contestants(core: Contest) -> list[LiveModel]:
         LiveModel(c, False, c in serving, pairing.n, core.lease[c], None, pairing)
         for c, pairing in core.pairings.items()
     ]
-
-
-class PlainDriver(Driver):
-    """Lines 4-9 of Algorithm 1 around the core, for one labelled example at a time.
-
-    >>> from chacha import Config, ReferencePool, SampleComplexity, parse_line
-    >>> from chacha.losses import Squared
-    >>> core = ChampionChallengers(
-    ...     Config(), budget=2, oracle=lambda c, groups: [], evidence=SampleComplexity()
-    ... )
-    >>> driver = PlainDriver(core, ReferencePool(), Squared(), bits=18, baseline=False)
-    >>> driver.learn(parse_line("2 |a x")).loss
-    4.0
-    """
-
-    def __init__(
-        self,
-        core: Core,
-        pool: LivePool,
-        loss: Loss,
-        *,
-        bits: int,
-        baseline: bool,
-        keep_decisions: int = 1000,
-        features: Features | None = None,
-    ) -> None:
-        self._derivation = Derivation(on=False)
-        super().__init__(core, pool, loss, keep_decisions, features)
-        if isinstance(core, Contest) and isinstance(core.screen, Screen):
-            core.screen.derive = self._derive
-        self._observed = Observed(bits)
-        self._served, self._alone = Standing(), Standing()
-        self._metrics: dict[str, float] = {}
-        self._baseline: LivePool | None = None
-        if baseline:
-            self._baseline = pool.fresh()
-            self._baseline.start(self.initial)
-
-    @property
-    def observed(self) -> Observed:
-        """What the stream has shown so far."""
-        return self._observed
-
-    @property
-    def served(self) -> Standing:
-        """What the served predictions lost."""
-        return self._served
-
-    @property
-    def alone(self) -> Standing:
-        """What the initial configuration by itself lost."""
-        return self._alone
-
-    @property
-    def metrics(self) -> Mapping[str, float]:
-        """The sums of what else is reported."""
-        return self._metrics
-
-    def _turn_on(self, first: int) -> None:
-        self._derivation.turn_on(first)
-
-    def _derive(self, names: Iterable[str]) -> None:
-        self._derivation.add(names)
-
-    def derived(
-        self, example: Example, names: Sequence[str]
-    ) -> Mapping[str, Sequence[tuple[str, float]]]:
-        """The features of derived groups of an example, by name, as they are now."""
-        made = self._derivation.derive(example).derived
-        return {name: [(f.name, f.value) for f in made.get(name, ())] for name in names}
-
-    def begin(self, example: Example) -> None:
-        """Lines 2 and 5 before anything was learned; the decisions are part of the next step."""
-        self._begin(example)
-        self._raise_failures()
-
-    def _begin(self, example: Example) -> None:
-        """Lines 2 and 5, once an example shows groups that the oracle can work with."""
-        if not self._begun:
-            self._observed.observe(self._derivation.derive(example))
-            self._start_challenging()
-
-    def predict(self, example: Example) -> Forecast:
-        """Line 6: every live model predicts, the incumbent serves. A pure read."""
-        example = self._derivation.derive(example)
-        raw = self.pool.predict(example)
-        alone = self._baseline.predict(example)[self.initial] if self._baseline else None
-        core = self._core
-        return Forecast(raw, dict(self._births), core.incumbent, core.serve(raw), alone)
-
-    def learn(self, example: Example, forecast: Forecast | None = None) -> Step:
-        """Lines 7-17, then 5."""
-        assert example.label is not None, "only labelled examples are learned"
-        y, weight = example.label, example.weight
-        self._begin(example)
-        whole = self._derivation.derive(example)
-        self._observed.observe(whole)
-        now = self.pool.learn(whole)
-        decisions = self._take_early()
-        if forecast is None:
-            core = self._core
-            forecast = Forecast(now, self._births, core.incumbent, core.serve(now))
-        loss = self._charge(forecast.served, y, weight)
-        if self._baseline is not None:
-            alone = self._baseline.learn(whole)[self.initial]
-            alone = alone if forecast.alone is None else forecast.alone
-            self._alone.add(self.loss.loss(alone, y), weight)
-        births = forecast.births
-        raw = {c: p for c, p in forecast.raw.items() if births[c] == self._births.get(c)}
-        made = Round(whole, raw, forecast.served, y, weight, self.loss)
-        self._core.charge(made, self.seen)
-        self._derivation.observe(whole)
-        self._observed.columns = self._derivation.columns
-        decisions += self._do(self._core.decide(self.seen))
-        self._raise_failures()
-        served = self.loss.served(forecast.served)
-        return Step(example, served, forecast.served_by, loss, decisions)
-
-    def _charge(self, served: float, y: float, weight: float) -> float:
-        """The loss of the served prediction, unclipped; kept in the means."""
-        loss = self.loss.loss(served, y)
-        self._served.add(loss, weight)
-        for key, value in self.loss.metrics(served, y).items():
-            self._metrics[key] = self._metrics.get(key, 0.0) + weight * value
-        return loss

@@ -16,7 +16,7 @@ from chacha._native import DictPlan
 from chacha.blending import Blend
 from chacha.config import Config
 from chacha.decisions import Decision
-from chacha.driver import Core, Driver, Forecast, PlainDriver
+from chacha.driver import Core, Driver, Forecast
 from chacha.errors import PoolError
 from chacha.evidence import Standing
 from chacha.example import Example
@@ -24,6 +24,7 @@ from chacha.features import Features
 from chacha.interrupts import Uninterrupted
 from chacha.links import Link, Serving, link_of, served_by
 from chacha.losses import Loss
+from chacha.plaindriver import PlainDriver
 from chacha.pool import LivePool
 from chacha.pools.native import NativeObserved, NativePool, native_line
 from chacha.summary import Served, Step

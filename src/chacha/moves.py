@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain, combinations, combinations_with_replacement, islice
+from itertools import chain, islice
 from typing import Any
 
-from chacha.config import Config, Product, product
-from chacha.featuremoves import FeatureMoves, face_pairs, source
+from chacha.config import Config, Product
+from chacha.featuremoves import FeatureMoves
 from chacha.features import Column
+from chacha.productmoves import ProductMoves, ranked
 from chacha.screening import Gains
 from chacha.space import Space
 from chacha.steps import IN_VAIN, Steps
@@ -22,7 +23,6 @@ from chacha.turns import Asked, Move, Offer, Turns, same
 __all__ = ["Moves"]
 
 EARLIER = 3  # champions that may come back
-MOST_LISTED = 100_000  # candidates of one champion
 
 
 class Moves(Turns):
@@ -71,8 +71,8 @@ class Moves(Turns):
         self.steps = Steps(space.domains, seed)
         self.features = None if space.features is None else FeatureMoves(space.features)
         self._points = 0  # in this round
-        self._known_pairs: tuple[tuple[str, ...], list[Product], list[Product]] | None = None
         self.earlier: dict[str, Config] = {}  # champions, the last one first
+        self.products = ProductMoves(self.order, squares, best, few)
         self._listed: tuple[tuple[Any, ...], list[Product]] | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -88,7 +88,7 @@ class Moves(Turns):
             kinds["values"] = partial(self._values, champion)
         if self.space.interactions is not None:
             kinds["several"] = partial(self._several, champion, groups, gains)
-            kinds["one"] = partial(self._one, champion, groups, gains)
+            kinds["one"] = partial(self._one, asked)
         if self.space.interactions is not None or self.features is not None:
             kinds["fewer"] = partial(self._fewer, champion)
         if self.features is not None:
@@ -128,9 +128,7 @@ class Moves(Turns):
     def candidates(
         self, champion: Config, groups: Sequence[str], columns: Sequence[Column] = ()
     ) -> Sequence[Product]:
-        """Products the champion does not have: pairs, then its products with groups and products.
-
-        Before them, derived groups that it does not have; each is a product of one.
+        """What is worth screening: derived groups, each a product of one; then products.
 
         >>> from chacha.space import Interactions
         >>> moves = Moves(Space.of({"interactions": Interactions(max_order=4)}), squares=False)
@@ -140,67 +138,16 @@ class Moves(Turns):
         names = [] if self.features is None else self.features.names(champion, columns)
         asked = champion, tuple(groups), tuple(names)
         if self._listed is None or self._listed[0] != asked:
-            products = islice(self._products(champion, groups), MOST_LISTED)
+            tuned = self.space.interactions is not None
+            products = self.products.candidates(champion, groups) if tuned else ()
             self._listed = asked, [*((name,) for name in names), *products]
         return self._listed[1]
-
-    def _products(self, champion: Config, groups: Sequence[str]) -> Iterator[Product]:
-        if self.space.interactions is None:
-            return
-        known = set(champion.interactions)
-        for p in self._pairs(groups):
-            if p not in known:
-                yield p
-        for name in champion.features:
-            for other in (*groups, *champion.features):
-                p: Product = (name, other) if name < other else (other, name)
-                if source(name) != source(other) and p not in known:
-                    known.add(p)
-                    yield p
-        singles = [(group,) for group in groups]
-        for have in champion.interactions:
-            room = self.order - len(have)
-            for more in chain(singles, champion.interactions if room > 1 else ()):
-                if len(more) > room or not (self.squares or set(have).isdisjoint(more)):
-                    continue
-                p = tuple(sorted((*have, *more)))
-                if p not in known:
-                    known.add(p)
-                    yield p
-
-    def _pairs(self, groups: Sequence[str]) -> Iterator[Product]:
-        pairs = combinations_with_replacement if self.squares else combinations
-        return iter(pairs(sorted(groups), 2))
-
-    def _ranked(self, champion: Config, gains: Gains) -> list[Product]:
-        """Those that helped, best first."""
-        if not gains.known:
-            return []
-        have = set(champion.interactions)
-        every = gains.gains().items()
-        found = [(gain, p) for p, gain in every if gain > 0.0 and p not in have and len(p) > 1]
-        return [p for _, p in sorted(found, key=lambda pair: -pair[0])]
 
     def _values(self, champion: Config) -> Iterator[Offer]:
         points = self.steps.around(champion.values)
         self._points = len(points)
         for multiple, values in points:
             yield multiple, partial(champion.with_values, **values)
-
-    def _several(self, champion: Config, groups: Sequence[str], gains: Gains) -> Iterator[Offer]:
-        ranked = self._ranked(champion, gains)
-        have = gains.width(champion)
-        most = self._most(champion, gains)
-        known = set(champion.interactions)
-
-        def bundle(products: Sequence[Product]) -> Config | None:
-            more = [p for p in products if p not in known]
-            if have + sum(map(gains.width_of, more)) > most:
-                return None
-            return champion.with_products(more)
-
-        for name, products in self._bundles(champion, groups, gains, ranked, most):
-            yield name, partial(bundle, products)
 
     def _most(self, champion: Config, gains: Gains) -> float:
         """Features that a move may give."""
@@ -211,50 +158,24 @@ class Moves(Turns):
         most = self._most(asked.champion, asked.gains)
         return self.features.offers(asked.champion, asked.columns, asked.gains, most)
 
-    def _bundles(
-        self,
-        champion: Config,
-        groups: Sequence[str],
-        gains: Gains,
-        ranked: Sequence[Product],
-        most: float,
-    ) -> Iterator[tuple[str, Sequence[Product]]]:
-        if len(groups) * (len(groups) - 1) / 2 <= most:
-            squares, pairs = self._every_pair(groups)
-            yield "all pairs", pairs
-            if self.squares:
-                yield "all pairs and squares", [*pairs, *squares]
-            if champion.features:
-                yield "all derived pairs", face_pairs(champion, groups)
-        for count in (self.best, self.few):
-            if len(ranked) > 1:
-                yield f"best {count}", ranked[:count]
-        for group in self._leaders(groups, gains) if len(groups) <= most else ():
-            others = groups if self.squares else [other for other in groups if other != group]
-            yield f"all with {group}", [product((group, other)) for other in others]
+    def _several(self, champion: Config, groups: Sequence[str], gains: Gains) -> Iterator[Offer]:
+        most, have = self._most(champion, gains), gains.width(champion)
+        known = set(champion.interactions)
 
-    def _every_pair(self, groups: Sequence[str]) -> tuple[list[Product], list[Product]]:
-        """Squares, and pairs of two groups."""
-        if self._known_pairs is None or self._known_pairs[0] != tuple(groups):
-            every = [product(pair) for pair in combinations(groups, 2)]
-            squares = [product((group, group)) for group in groups]
-            self._known_pairs = tuple(groups), squares, every
-        return self._known_pairs[1], self._known_pairs[2]
+        def bundle(products: Sequence[Product]) -> Config | None:
+            more = [p for p in products if p not in known]
+            if have + sum(map(gains.width_of, more)) > most:
+                return None
+            return champion.with_products(more)
 
-    def _leaders(self, groups: Sequence[str], gains: Gains) -> Iterable[str]:
-        """The group whose products help most; any, as long as that is not known."""
-        if not gains.known:
-            return groups
-        sums: dict[str, float] = {}
-        for p, gain in gains.gains().items():
-            if gain > 0.0 and len(p) == 2:
-                for group in dict.fromkeys(p):
-                    sums[group] = sums.get(group, 0.0) + gain
-        return sorted(sums, key=lambda group: -sums[group])[:1]
+        for name, products in self.products.bundles(champion, groups, gains, most):
+            yield name, partial(bundle, products)
 
-    def _one(self, champion: Config, groups: Sequence[str], gains: Gains) -> Iterator[Offer]:
-        first, have = self._ranked(champion, gains), set(champion.interactions)
-        for p in chain(first, gains.products or self.candidates(champion, groups)):
+    def _one(self, asked: Asked) -> Iterator[Offer]:
+        champion, gains = asked.champion, asked.gains
+        have = set(champion.interactions)
+        rest = gains.products or self.candidates(champion, asked.groups, asked.columns)
+        for p in chain(ranked(champion, gains), rest):
             if p not in have and len(p) > 1:
                 yield p, partial(champion.with_products, (p,))
 

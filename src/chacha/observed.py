@@ -12,7 +12,7 @@ from chacha.example import Example
 from chacha.features import Column
 from chacha.losses import Loss
 
-__all__ = ["Groups", "Observed", "Round", "Seen", "SeenWithLoss", "StreamFacts", "count_features"]
+__all__ = ["Groups", "Observed", "Round", "Seen", "StreamFacts", "count_features"]
 
 
 class StreamFacts(Protocol):
@@ -177,49 +177,3 @@ class Round(NamedTuple):
     y: float
     weight: float
     loss: Loss
-
-
-class SeenWithLoss(NamedTuple):
-    """The stream's facts with the range of the loss that is evidence: a champion's `Seen`.
-
-    >>> from chacha.losses import Squared
-    >>> SeenWithLoss(Observed(), Squared()).loss_range
-    0.0
-    """
-
-    observed: StreamFacts
-    loss: Loss
-
-    @property
-    def groups(self) -> Sequence[str]:
-        """The names of the groups, sorted."""
-        return self.observed.groups
-
-    @property
-    def raw_features(self) -> int:
-        """Distinct raw features over all groups."""
-        return self.observed.raw_features
-
-    @property
-    def loss_range(self) -> float:
-        """The range of the proxy loss over the labels so far."""
-        low, high = self.observed.low, self.observed.high
-        return self.loss.proxy_range(low, high) if low <= high else 0.0
-
-    def complexity(self, config: Config) -> float:
-        """d_c."""
-        return self.observed.complexity(config)
-
-    @property
-    def sizes(self) -> Mapping[str, int]:
-        """Distinct features by group."""
-        return self.observed.sizes
-
-    @property
-    def columns(self) -> Sequence[Column]:
-        """What is known of the columns that something may be derived from."""
-        return self.observed.columns
-
-    def proxy(self, raw: float, y: float) -> float:
-        """The bounded loss of a prediction."""
-        return self.loss.proxy(raw, y, self.observed.low, self.observed.high)

@@ -1,0 +1,106 @@
+"""Product moves: products of groups that the recommended rules try next to a champion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, combinations, combinations_with_replacement, islice
+
+from chacha.config import Config, Product, product
+from chacha.featuremoves import face_pairs, source
+from chacha.screening import Gains
+
+__all__ = ["ProductMoves", "ranked"]
+
+MOST_LISTED = 100_000  # candidates of one champion
+
+
+def ranked(champion: Config, gains: Gains) -> list[Product]:
+    """The products that helped and that the champion does not have, best first."""
+    if not gains.known:
+        return []
+    have = set(champion.interactions)
+    every = gains.gains().items()
+    found = [(gain, p) for p, gain in every if gain > 0.0 and p not in have and len(p) > 1]
+    return [p for _, p in sorted(found, key=lambda pair: -pair[0])]
+
+
+class ProductMoves:
+    """Which products there are to try, one by one and many at once.
+
+    >>> moves = ProductMoves(order=3, squares=True, best=8, few=3)
+    >>> moves.candidates(Config(features=["bins(b,16)"]), "ab")
+    [('a', 'a'), ('a', 'b'), ('b', 'b'), ('a', 'bins(b,16)')]
+    """
+
+    def __init__(self, order: int, squares: bool, best: int, few: int) -> None:
+        self.order, self.squares, self.best, self.few = order, squares, best, few
+        self._known: tuple[tuple[str, ...], list[Product], list[Product]] | None = None
+
+    def candidates(self, champion: Config, groups: Sequence[str]) -> list[Product]:
+        """Products the champion does not have: pairs, then its products with groups and products.
+
+        Pairs are of groups, a group with itself included, and of the champion's derived groups
+        with others: not with what they are made of.
+        """
+        return list(islice(self._products(champion, groups), MOST_LISTED))
+
+    def _products(self, champion: Config, groups: Sequence[str]) -> Iterator[Product]:
+        known = set(champion.interactions)
+        pairs = combinations_with_replacement if self.squares else combinations
+        for p in pairs(sorted(groups), 2):
+            if p not in known:
+                yield p
+        for name in champion.features:
+            for other in (*groups, *champion.features):
+                p = (name, other) if name < other else (other, name)
+                if source(name) != source(other) and p not in known:
+                    known.add(p)
+                    yield p
+        singles = [(group,) for group in groups]
+        for have in champion.interactions:
+            room = self.order - len(have)
+            for more in chain(singles, champion.interactions if room > 1 else ()):
+                if len(more) > room or not (self.squares or set(have).isdisjoint(more)):
+                    continue
+                longer = tuple(sorted((*have, *more)))
+                if longer not in known:
+                    known.add(longer)
+                    yield longer
+
+    def bundles(
+        self, champion: Config, groups: Sequence[str], gains: Gains, most: float
+    ) -> Iterator[tuple[str, Sequence[Product]]]:
+        """Many at once, where there may be `most` features."""
+        if len(groups) * (len(groups) - 1) / 2 <= most:
+            squares, pairs = self._every_pair(groups)
+            yield "all pairs", pairs
+            if self.squares:
+                yield "all pairs and squares", [*pairs, *squares]
+            if champion.features:
+                yield "all derived pairs", face_pairs(champion, groups)
+        best = ranked(champion, gains)
+        for count in (self.best, self.few):
+            if len(best) > 1:
+                yield f"best {count}", best[:count]
+        for group in self._leaders(groups, gains) if len(groups) <= most else ():
+            others = groups if self.squares else [other for other in groups if other != group]
+            yield f"all with {group}", [product((group, other)) for other in others]
+
+    def _every_pair(self, groups: Sequence[str]) -> tuple[list[Product], list[Product]]:
+        """Squares, and pairs of two groups."""
+        if self._known is None or self._known[0] != tuple(groups):
+            every = [product(pair) for pair in combinations(groups, 2)]
+            squares = [product((group, group)) for group in groups]
+            self._known = tuple(groups), squares, every
+        return self._known[1], self._known[2]
+
+    def _leaders(self, groups: Sequence[str], gains: Gains) -> Iterable[str]:
+        """The group whose products help most; any, as long as that is not known."""
+        if not gains.known:
+            return groups
+        sums: dict[str, float] = {}
+        for p, gain in gains.gains().items():
+            if gain > 0.0 and len(p) == 2:
+                for group in dict.fromkeys(p):
+                    sums[group] = sums.get(group, 0.0) + gain
+        return sorted(sums, key=lambda group: -sums[group])[:1]
