@@ -273,11 +273,17 @@ def test_any_predictions_go_through(rows: list[tuple[float, ...]], weight: float
 
 
 def test_nobody_else_serves_before_the_burn_in() -> None:
-    blending = Blending(burn_in=60, memory=100, noise=0.0)
+    """In the beginning it is shorter; for a challenger of an older champion it is not."""
+    blending = Blending(burn_in=60, early=5, memory=100, noise=0.0)
     core, seen = scripted({"init": ["x"]}, blending=blending, evidence=NEVER), Seen()
     core.begin(seen)
     for i in range(100):
-        assert core.incumbent == conf("init") or i >= 60
+        assert (core.incumbent == conf("init")) == (i < 5)
+        feed(core, seen, {"init": 1.0, "x": -0.5})
+    core.forget(conf("x"))
+    core.begin(seen)
+    for i in range(100):
+        assert (core.incumbent == conf("init")) == (i < 60)
         feed(core, seen, {"init": 1.0, "x": -0.5})
     assert core.incumbent == Blend(conf("init"), conf("x"), 0.75)
     assert core.serve({conf("init"): 1.0, conf("x"): -0.5}) == pytest.approx(-0.125)

@@ -131,7 +131,8 @@ def test_many_groups_stay_cheap_and_take_turns() -> None:
     groups = [f"g{i:03}" for i in range(300)]
     moves, seen = Counted(Moves(PRODUCTS)), Seen(groups)
     core = contest(moves, budget=3, first_lease=3, evidence=PairedBetting(alpha=1e-300, renews=1e6))
-    core.screening = Screening(share=1.0, looks=2)
+    core.screening = Screening(share=1.0, looks=2, most=256)
+    core.window = Window(core.screening)
     core.screen = Counting(core.screening)
     begun = time.perf_counter()
     core.begin(seen)
@@ -163,7 +164,7 @@ def test_another_champion_is_screened_for_what_it_lacks() -> None:
 def test_more_products_than_are_screened_all_get_their_turn(groups: int) -> None:
     names = [f"g{i:02}" for i in range(groups)]
     moves, seen = Counted(Moves(Space.of({"interactions": Interactions()}))), Seen(names)
-    screening = Screening(share=1.0, looks=1)
+    screening = Screening(share=1.0, looks=1, most=256)
     core = contest(moves, budget=2, first_lease=1, evidence=NEVER, screening=screening)
     core.begin(seen)
     screened = set(core.screen.products)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -183,50 +184,54 @@ void Bank::clean(std::uint32_t lane) {
 }
 
 void Bank::rebuild() {
+  struct Planned {
+    Product product;
+    std::vector<std::pair<std::uint32_t, std::size_t>> users;  // lanes, and its place among theirs
+  };
   std::vector<std::uint32_t> live;
-  std::vector<Product> products;
+  std::vector<Planned> planned;
+  std::map<GroupList, std::size_t> numbers;
   for (std::uint32_t lane = 0; lane < width_; ++lane) {
     if (!lanes_[lane].live) continue;
     live.push_back(lane);
-    for (const GroupList& groups : lanes_[lane].products) {
-      const auto same = [&](const Product& product) { return product.groups == groups; };
-      const auto found = std::find_if(products.begin(), products.end(), same);
-      if (found == products.end()) {
-        products.push_back({groups, lane, 0});
-      } else {
-        found->owner = -1;
-      }
+    for (std::size_t i = 0; i < lanes_[lane].products.size(); ++i) {
+      const GroupList& groups = lanes_[lane].products[i];
+      const auto [at, fresh] = numbers.try_emplace(groups, planned.size());
+      if (fresh) planned.push_back({{groups, lane, 0}, {}});
+      Planned& found = planned[at->second];
+      if (found.product.owner != lane) found.product.owner = -1;
+      found.users.emplace_back(lane, i);
     }
   }
   auto order = [this](std::uint32_t group) { return std::pair(groups_[group].letter, groups_[group].seed); };
-  std::stable_sort(products.begin(), products.end(), [&](const Product& a, const Product& b) {
-    return std::lexicographical_compare(a.groups.begin(), a.groups.end(), b.groups.begin(), b.groups.end(),
+  std::stable_sort(planned.begin(), planned.end(), [&](const Planned& a, const Planned& b) {
+    const GroupList& left = a.product.groups;
+    const GroupList& right = b.product.groups;
+    return std::lexicographical_compare(left.begin(), left.end(), right.begin(), right.end(),
                                         [&](auto x, auto y) { return order(x) < order(y); });
   });
   const auto damped = [this](std::uint32_t lane) { return !lanes_[lane].seeds.empty(); };
-  std::vector<std::int32_t> masks((products.size() + 2) * width_);
+  std::vector<std::int32_t> masks((planned.size() + 2) * width_);
   std::vector<float> seeds(std::any_of(live.begin(), live.end(), damped) ? masks.size() : 0);
   std::vector<std::uint32_t> mask_of_group(groups_.size());
+  std::vector<Product> products;
   for (const std::uint32_t lane : live) {
     masks[lane] = -1;
     masks[width_ + lane] = lanes_[lane].options.constant ? -1 : 0;
   }
-  for (std::size_t i = 0; i < products.size(); ++i) {
-    products[i].mask = static_cast<std::uint32_t>(i + 2);
-    for (const std::uint32_t lane : live) {
-      const auto& own = lanes_[lane].products;
-      const auto found = std::find(own.begin(), own.end(), products[i].groups);
-      if (found == own.end()) continue;
+  for (std::size_t i = 0; i < planned.size(); ++i) {
+    Product& product = planned[i].product;
+    product.mask = static_cast<std::uint32_t>(i + 2);
+    for (const auto& [lane, at] : planned[i].users) {
       masks[(i + 2) * width_ + lane] = -1;
-      const auto at = static_cast<std::size_t>(found - own.begin());
       if (damped(lane)) seeds[(i + 2) * width_ + lane] = lanes_[lane].seeds[at];
     }
+    if (product.groups.size() == 1) {
+      mask_of_group[product.groups[0]] = product.mask;
+    } else {
+      products.push_back(std::move(product));
+    }
   }
-  for (const Product& product : products) {
-    if (product.groups.size() == 1) mask_of_group[product.groups[0]] = product.mask;
-  }
-  const auto single = [](const Product& product) { return product.groups.size() == 1; };
-  products.erase(std::remove_if(products.begin(), products.end(), single), products.end());
   live_ = std::move(live);
   products_ = std::move(products);
   mask_of_group_ = std::move(mask_of_group);
