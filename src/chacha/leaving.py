@@ -107,7 +107,10 @@ class Transform:
             if lost := derived_in(config):
                 told = f"its products have derived groups ({', '.join(lost)}), but {beside}"
                 remedy = "put it beside the model, or write both anew (--to-vw, ChaCha.to_vw)"
-                fail(name, f"{told}, which tells how to make them, is not there; {remedy}")
+                already = "a model that learned from transformed text goes on with such text"
+                fail(
+                    name, f"{told}, which tells how to make them, is not there; {remedy}; {already}"
+                )
             return cls(config, {})
         found = FeatureFile.read(beside)
         belongs_to(name, found, beside)
