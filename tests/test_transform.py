@@ -58,7 +58,7 @@ def tuned(tmp_path_factory: pytest.TempPathFactory) -> tuple[ChaCha, Path]:
 
 def champion_says(model: ChaCha, example: chacha.Example) -> float:
     """What the champion predicts; what is served may be a blend."""
-    return model.pool.predict(example)[model.champion]
+    return model._driver.predict(example).raw[model.champion]
 
 
 def test_the_champion_has_bins_and_its_summary_says_so(tuned: tuple[ChaCha, Path]) -> None:
@@ -224,15 +224,65 @@ def test_the_text_is_what_a_person_would_write() -> None:
 
 def test_a_group_that_the_champion_does_not_have_is_left_out(tmp_path: Path) -> None:
     """Flags of missing cells that the stream brings are for models that have them."""
-    for features, kept in (([], ""), (["missing(a)"], " |missing(a) a")):
+    for features, kept in ((["lag(b,1)"], ""), (["lag(b,1)", "missing(a)"], " |missing(a) a")):
         model = ChaCha(budget=1, space=SPACE, init={"features": features})
         for i in range(50):
             model.learn_one(f"{i} |b y |missing(a) a" if i % 3 else f"{i} |b y |a a:{i}")
         path = tmp_path / f"m{len(features)}.vw"
         model.to_vw(path)
-        assert Transform.load(path).line("|b y |missing(a) a |c x") == f"|b y |c x{kept}"
-        if not features:
-            assert Transform.load(path).line("|missing(a) a") == "|"
+        transform = Transform.load(path)
+        assert transform.line("|b y |missing(a) a |c x") == f"|b y |c x |lag(b,1) y.1{kept}"
+        if not kept:
+            assert transform.line("|missing(b) b") == "|lag(b,1) y.1"
+
+
+@pytest.mark.parametrize("pool", ["native", "vw", "in Python"])
+def test_empty_cells_of_a_table_and_whoever_derives(tmp_path: Path, pool: str) -> None:
+    """The file is the same whether the engine derives, or Python does."""
+    source, path, out = rides(tmp_path / "s.csv", 400, 1), tmp_path / "m.vw", tmp_path / "o.vw"
+    features = ["missing(temp)", "bins(temp,5)", "onehot(hour)", "lag(label,2)", "ewma(bar,0.5)"]
+    init = {"features": features, "interactions": [("missing(temp)", "onehot(hour)")]}
+    opened = chacha.open_pool("vw") if pool == "vw" else chacha.NativePool()
+    loss = OwnLoss() if pool == "in Python" else None
+    model = ChaCha(budget=1, space={}, init=init, pool=opened, loss=loss)
+    model.run(str(source))
+    model.to_vw(path)
+    rows = [row for row in model.open(str(source)) if isinstance(row, chacha.Example)]
+    cli("transform", str(source), "-m", str(path), "-o", str(out))
+    made = Transform.of(model)
+    assert [made.example(row).line for row in rows] == out.read_text().splitlines()
+    assert "|missing(temp) temp" in out.read_text()
+    vw = workspace("-t", "-i", str(path))
+    fixed = Transform.load(path)
+    for row in rows:
+        unlabelled = chacha.parse_line(row.body)
+        assert vw.predict(fixed.example(unlabelled).line) == champion_says(model, unlabelled)
+    vw.finish()
+    data = FeatureFile.read(features_path(path))
+    native = ChaCha(budget=1, space={}, init=init)
+    native.run(str(source))
+    assert data.recipes == Transform.of(native)._derivation.recipes
+
+
+class OwnLoss(chacha.Squared):
+    """A loss that the engine does not know: all is done in Python."""
+
+
+def test_the_command_line_from_end_to_end(tmp_path: Path) -> None:
+    """Features are tuned by default in tables."""
+    source, path, out = rides(tmp_path / "s.csv", 3000, 1), tmp_path / "m.vw", tmp_path / "o.vw"
+    done = cli("run", str(source), "--to-vw", str(path), "--json", str(tmp_path / "r.json"))
+    result = json.loads((tmp_path / "r.json").read_text())
+    assert result["config"]["features"]
+    assert "#" not in result["vw_args"]
+    names = ", ".join(result["config"]["features"])
+    assert f"# on the stream of chacha transform, with {names}" in done.stderr
+    done = cli("transform", str(source), "-m", str(path), "-o", str(out))
+    assert f"# {names}" in done.stderr
+    vw = workspace("-t", "-i", str(path))
+    lines = out.read_text().splitlines()
+    assert len({vw.predict(line) for line in lines}) > 100
+    vw.finish()
 
 
 def small(path: Path, features: Sequence[str] = ("bins(t,3)",), **init: Any) -> ChaCha:
@@ -406,11 +456,11 @@ def test_vw_may_go_on_with_the_model(tmp_path: Path) -> None:
 
 def test_functions_of_ones_own(tmp_path: Path) -> None:
     path = tmp_path / "m.vw"
-    own = {"size": lambda example: {"n": len(example.groups), "a b": 1.0}}
-    space: Any = {"features": Features(kinds=(), own=own)}  # the stream brings what it returns
+    own = {"size": lambda row: {"n": len(row), "a b": row["x"]}}
+    space: Any = {"features": Features(kinds=(), own=own)}
     model = ChaCha(budget=1, space=space, init={"features": ["own(size)"]})
     for i in range(50):
-        model.learn_one(f"{i} |a x:{i} |b y |own(size) n:2 a%20b")
+        model.learn_one(f"{i} |a x:{i + 1} |b y")
     model.to_vw(path)
     with pytest.raises(PoolError, match=r"own\(size\) is a function of your own, which a file can"):
         Transform.load(path)
@@ -419,10 +469,11 @@ def test_functions_of_ones_own(tmp_path: Path) -> None:
     vw = workspace("-t", "-i", str(path))
     for transform in (Transform.load(path, own), Transform.of(model)):
         text = transform.line("|a x:3 |b y")
-        assert text == "|a x:3 |b y |own(size) n:2.0 a%20b"
-        assert vw.predict(text) == model.predict_one("|a x:3 |b y |own(size) n:2 a%20b")
+        assert text == "|a x:3 |b y |own(size) n:2.0 a%20b:3.0"
+        assert vw.predict(text) == model.predict_one("|a x:3 |b y")
+        assert transform.line("|a x |own(size) mine") == "|a x |own(size) mine"
     vw.finish()
-    failing = Transform.load(path, {"size": lambda example: {"n": math.nan}})
+    failing = Transform.load(path, {"size": lambda row: {"n": math.nan}})
     with pytest.raises(BadExample, match="values must be finite"):
         failing.line("|a x")
 

@@ -11,14 +11,15 @@ from typing import Any
 from chacha.config import Config
 from chacha.deriving import Derivation, Recipe
 from chacha.errors import PoolError
-from chacha.example import DEFAULT_GROUP, Example, Feature, make_example, parse_line
+from chacha.example import DEFAULT_GROUP, Example, Feature, parse_line
 from chacha.featurefile import FeatureFile, belongs_to, derived_in, digest, features_path
-from chacha.intake import labelled
+from chacha.features import Features
+from chacha.intake import Intake
 from chacha.losses import loss_of
 from chacha.pools.native import NativePool
 from chacha.vwmodel import read_vw_model
 from chacha.vwoptions import fail
-from chacha.vwtext import escape, hash_name, show_exactly
+from chacha.vwtext import hash_name, show_exactly
 from chacha.words import UNSAFE
 
 __all__ = ["Transform"]
@@ -49,7 +50,7 @@ class Transform:
     recipes
         Its derived groups, with what was learned about their columns.
     apart
-        Other derived groups: examples that bring them lose them.
+        Other derived groups, which examples lose if they bring them.
     own
         The functions of groups such as `own(NAME)`, by NAME.
     """
@@ -64,8 +65,10 @@ class Transform:
         self.config, self.apart = config, frozenset(apart)
         self.groups = tuple(sorted(recipes))
         self.changed = False  # whether the model file is another than the features were saved for
-        self._own = own or {}
-        self._loss = loss_of(config.values)
+        functions = {name: f for name, f in (own or {}).items() if f"own({name})" in recipes}
+        policy = Features(kinds=(), own=functions)
+        self._intake = Intake(loss_of(config.values), policy, config)
+        self.reader = self._intake.reader  # sources that are opened with it have what is needed
         self._seeds = {name: hash_name(name, 0) for name in self.groups}
         self._derivation = Derivation()
         self._derivation.recipes.update(deepcopy(dict(recipes)))
@@ -84,10 +87,8 @@ class Transform:
         if missing := sorted(names - known.keys()):
             kind = type(model.pool).__name__
             raise PoolError(f"{kind} does not tell how {missing[0]} is made; the native pool does")
-        brought = {column.group for column in model.observed.columns if not column.name}
-        apart = (known.keys() | brought) - names if names or brought else ()
         own = None if policy is None else policy.own
-        return cls(config, {name: known[name] for name in names}, apart, own)
+        return cls(config, {name: known[name] for name in names}, known.keys() - names, own)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], own: Own | None = None) -> Transform:
@@ -138,7 +139,7 @@ class Transform:
         >>> chacha.Transform(chacha.Config(), {}).empty
         True
         """
-        return not self.groups and not self.apart
+        return not self.groups
 
     def line(self, text: str) -> str:
         """As :meth:`example`, for a line of VW text."""
@@ -151,9 +152,10 @@ class Transform:
         Groups that the example brings by those names are used as they are.
         """
         if example.label is not None:
-            example = labelled(example, self._loss)
+            example = self._intake.labelled(example)
         if self.empty:
             return example
+        example = self._intake.own(example)
         texts: list[str] = []
         given: dict[str, list[str]] = {}
         groups = dict(example.groups)
@@ -170,7 +172,7 @@ class Transform:
             if name in given:
                 groups[name] = example.groups[name]
                 texts += given[name]
-            elif features := self._make(name, raw):
+            elif features := self._derivation.make(name, raw):
                 groups[name] = features
                 texts.append(self._text(name, features))
         if example.label is not None:
@@ -181,13 +183,6 @@ class Transform:
         """Whether a group that an example brings is a derived one."""
         missing = name.startswith("missing(") and name.endswith(")")
         return missing or name in self._seeds or name in self.apart
-
-    def _make(self, name: str, example: Example) -> list[Feature]:
-        made = self._derivation.recipes[name].made
-        if made.kind != "own" or made.source not in self._own:
-            return self._derivation.make(name, example)
-        pairs = self._own[made.source](example).items()
-        return make_example({name: [(escape(n), value) for n, value in pairs]}).groups[name]
 
     def _text(self, name: str, features: Iterable[Feature]) -> str:
         """The group as VW text. A name that the text cannot hold is written as its hash."""
@@ -205,7 +200,7 @@ def _group_of(text: str) -> str:
 
 def _known(model: Any) -> Mapping[str, Recipe]:
     """All derived groups that a model has tried, with what was learned about their columns."""
-    if isinstance(model.pool, NativePool):
-        return model.pool.recipes()
-    derivation = getattr(model._driver, "derivation", None)
-    return {} if derivation is None else derivation.recipes
+    derivation = getattr(model._driver, "_derivation", None)  # in Python, whatever the pool is
+    if isinstance(derivation, Derivation):
+        return derivation.recipes
+    return model.pool.recipes() if isinstance(model.pool, NativePool) else {}

@@ -16,7 +16,7 @@ from chacha.errors import ConfigError
 from chacha.featurefile import features_path
 from chacha.leaving import Transform
 from chacha.losses import loss_of
-from chacha.sources import DictReader, LogTarget, OnBad, TableSpec, open_files
+from chacha.sources import LogTarget, OnBad, TableSpec, open_files
 from chacha.sources.base import Unlabelled
 from chacha.summary import derived_names
 from chacha.survey import with_log_target
@@ -50,7 +50,7 @@ def transform(
         raise ConfigError(f"{output}: VW does not read Parquet; choose .vw (also .gz, ...) or -")
     made = Transform.load(model)
     loss = loss_of(made.config.values)
-    stream = open_files(source, table, DictReader(loss.label), form=form)
+    stream = open_files(source, table, made.reader, form=form)
     stream = with_log_target(stream, log_target, loss=loss, on_bad=OnBad.SKIP)
     write_examples(Unlabelled(stream), output, limit, on_bad, made.example)
     for line in _told(made, model, output):
