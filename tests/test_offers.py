@@ -450,13 +450,13 @@ BAD = {
     "far": "own(f) gave 'a' = 1e+39; values must be finite numbers",
     "word": "own(f) gave 'a' = '1.5'; values must be finite numbers",
     "none": "own(f) gave 'a' = None; values must be finite numbers",
-    "surrogate": "a function gave a name that is not UTF-8 text",
+    "surrogate": "own(f) gave a name that is not UTF-8 text",
 }
 WRONG = {
     "nothing": "own(f) must return names with numbers, got None",
     "number": "own(f) must return names with numbers, got 3.0",
-    "key": "own(f) must return names with numbers, got the name 7",
-    "no name": "own(f) must return names with numbers, got the name ''",
+    "key": "own(f) must return names with numbers, got {7: Ellipsis}",
+    "no name": "own(f) must return names with numbers, got {'': Ellipsis}",
 }
 
 

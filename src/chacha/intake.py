@@ -167,41 +167,49 @@ class Own:
 
     def __call__(self, example: Example) -> Example:
         """The example with the groups of all functions; a group that it has already stays."""
-        missing = [name for name in self.functions if f"own({name})" not in example.groups]
-        if not missing:
-            return example
-        kept = None if example.row is None else dict(example.row)
-        row = TextRow(example) if kept is None else MappingProxyType(kept)
-        try:
-            more = {f"own({name})": self._pairs(name, row) for name in missing}
-            return replace(example, row=None).with_groups(more)
-        except ConfigError as error:
-            place = f"{example.place}: " if example.place else ""
-            raise ConfigError(f"{place}{error}") from error.__cause__
-        except UnicodeEncodeError as error:
-            told = f"a function gave a name that is not UTF-8 text: {error}"
-            raise BadExample(told, "not UTF-8") from error
+        more = {
+            group: self.pairs(name, example)
+            for name in self.functions
+            if (group := f"own({name})") not in example.groups
+        }
+        return replace(example, row=None).with_groups(more) if more else example
 
-    def _pairs(self, name: str, row: Mapping[str, Any]) -> list[tuple[str, float]]:
-        group = f"own({name})"
+    def pairs(self, name: str, example: Example) -> list[tuple[str, float]]:
+        """What one function gives for an example: names, safe for VW text, and numbers."""
+        group, row = f"own({name})", example.row
         try:
-            found: Any = self.functions[name](row)
+            found: Any = self.functions[name](TextRow(example) if row is None else _frozen(row))
         except Exception as error:
             told = f"{group} failed: {type(error).__name__}: {error!s:.200}"
             raise BadExample(told, f"{group} failed") from error
         if not isinstance(found, Mapping):
-            told = f"{group} must return names with numbers, got {found!r:.60}"
-            raise ConfigError(told)
-        return [(self._name(group, key), self._number(group, key, found[key])) for key in found]
+            raise _wrong(group, found, example)
+        return [(_name(group, key, example), _number(group, key, found[key])) for key in found]
 
-    def _name(self, group: str, key: Any) -> str:
-        if not isinstance(key, str) or not key:
-            raise ConfigError(f"{group} must return names with numbers, got the name {key!r:.60}")
-        return escape(key)
 
-    def _number(self, group: str, key: str, value: Any) -> float:
-        try:
-            return finite(math.nan if isinstance(value, (str, bytes)) else value, "value")
-        except BadExample as error:
-            told = f"{group} gave {key!r:.60} = {value!r:.60}; values must be finite numbers"
-            raise BadExample(told, f"{group} not finite") from error
+def _frozen(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    return MappingProxyType(dict(row))
+
+
+def _wrong(group: str, got: Any, example: Example) -> ConfigError:
+    place = f"{example.place}: " if example.place else ""
+    return ConfigError(f"{place}{group} must return names with numbers, got {got!r:.60}")
+
+
+def _name(group: str, key: Any, example: Example) -> str:
+    if not isinstance(key, str) or not key:
+        raise _wrong(group, {key: ...}, example)
+    try:
+        key.encode()
+    except UnicodeEncodeError as error:
+        told = f"{group} gave a name that is not UTF-8 text: {error}"
+        raise BadExample(told, "not UTF-8") from error
+    return escape(key)
+
+
+def _number(group: str, key: str, value: Any) -> float:
+    try:
+        return finite(math.nan if isinstance(value, (str, bytes)) else value, "value")
+    except BadExample as error:
+        told = f"{group} gave {key!r:.60} = {value!r:.60}; values must be finite numbers"
+        raise BadExample(told, f"{group} not finite") from error
