@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import json
 import random
+import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -30,7 +32,9 @@ from chacha import (
     Kind,
     Missing,
     OnBad,
+    PairedBetting,
     TableSpec,
+    Transform,
     open_source,
 )
 from chacha.cli import app
@@ -167,6 +171,28 @@ def test_text_that_was_converted_with_offers_gives_the_same(tmp_path: Path) -> N
         model.predict_one(line.partition(" ")[2])
         model.learn_one(line)
     assert seen(model) == EXPECTED
+
+
+def test_a_champion_that_leaves_takes_empty_cells_with_it(tmp_path: Path) -> None:
+    model = ChaCha(budget=1, init={"features": ["missing(km)"]})
+    model.run(TABLE, table=TARGET)
+    transform = Transform.of(model)
+    found = [
+        transform.example(row).line
+        for row in open_source(TABLE, TARGET, transform.reader)
+        if isinstance(row, Example)
+    ]
+    offered = lines(TABLE, TableSpec(target="y", missing=Missing.OFFER))
+    assert sum("|missing(km) km" in line for line in found) > 100
+    assert "|missing(c)" not in "".join(found)
+    for line, offer in zip(found, offered, strict=True):
+        assert line == re.sub(r" \|missing\([ct]\) \w+", "", offer)
+    model.to_vw(tmp_path / "m.vw")
+    out = tmp_path / "t.vw"
+    asked = ["transform", as_csv(tmp_path), "-m", str(tmp_path / "m.vw"), "-o", str(out)]
+    done = CliRunner().invoke(app, asked)
+    assert done.exit_code == 0, done.output
+    assert out.read_text().splitlines() == found
 
 
 def _hole(column: str) -> dict[str, Any]:
@@ -502,10 +528,27 @@ def test_functions_are_looked_at_before_they_are_called() -> None:
 # Labels that come late.
 
 
-def test_a_ticket_keeps_the_past_as_it_was() -> None:
+POOLS: dict[str, Callable[[], Any]] = {
+    "native": chacha.NativePool,
+    "reference": chacha.ReferencePool,
+    "native, evidence of one's own": chacha.NativePool,
+}
+
+
+@dataclass(frozen=True)
+class PlainEvidence(PairedBetting):
+    """The same bets; the engine does not know this class, so the plain driver runs."""
+
+
+@pytest.mark.parametrize("pool", POOLS)
+def test_a_ticket_keeps_the_past_as_it_was(pool: str) -> None:
     names = ["ewma(label,0.5)", "lag(a,1)", "lag(label,2)"]
     policy = Features(kinds=[], more=names)
-    model, replay = (tuned(policy, init={"features": names[:2]}) for _ in range(2))
+    evidence = PlainEvidence() if "evidence" in pool else None
+    model, replay = (
+        tuned(policy, init={"features": names[:2]}, pool=POOLS[pool](), evidence=evidence)
+        for _ in range(2)
+    )
     tickets = [model.ask({"a": 1.0, "b": 5.0}), model.ask({"a": 2.0, "b": 6.0})]
     past = [[f.value for f in t.example.groups["lag(label,2)"]] for t in tickets]
     assert past == [[], []], "no label has come"
@@ -525,12 +568,14 @@ def test_a_ticket_keeps_the_past_as_it_was() -> None:
     model.tell(tickets[2], 10.0)
     # What is learned are the features of the ticket: a model that is given them learns the same.
     own = [replay.ask(t.example.body) for t in tickets]
+    assert [t.example.body for t in own] == [t.example.body for t in tickets]
     for i, y in ((1, 7.0), (0, 8.0), (3, 9.0), (2, 10.0)):
         replay.tell(own[i], y)
-    for config in model.pool.live:
-        theirs = [p.engine.dump(p.models[config]) for p in (model.pool, replay.pool)]  # type: ignore[attr-defined]
-        for mine, other in zip(*theirs, strict=True):
-            assert mine.tolist() == other.tolist()
+    assert [d.to_json() for d in model.decisions] == [d.to_json() for d in replay.decisions]
+    for ticket in tickets:
+        raw, other = (m._driver.predict(ticket.example).raw for m in (model, replay))
+        assert raw == other
+    assert any(value != 0.0 for value in raw.values())
 
 
 def test_told_at_once_a_ticket_is_as_good_as_a_row() -> None:

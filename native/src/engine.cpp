@@ -234,13 +234,11 @@ void Engine::observe() {
 void Engine::expand() {
   const bool derived = example_.has_derived();
   const bool row = tile_.block != nullptr && tile_.grid && !tile_.filled && !derived;
-  const bool again = tile_.again && !derived && !expanded_derived_;
-  expanded_derived_ = derived;
   for (const auto& bank : banks_) {
     if (row && bank->lay_out(tile_.parts, tile_.number)) {
       bank->expand_row(example_, tile_.column_of.data());
     } else {
-      bank->expand(example_, true, again);
+      bank->expand(example_, true, tile_.again && !derived);
     }
   }
 }

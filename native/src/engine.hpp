@@ -246,7 +246,6 @@ class Engine {
   double served_raw_ = 0.0;
   double served_loss_ = 0.0;
   std::uint64_t observed_expansion_ = 0;
-  bool expanded_derived_ = false;  // the last example had derived groups
 
   // Some rows of a block of columns: column by column is how the memory likes to be read.
   struct Tile {
