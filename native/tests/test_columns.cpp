@@ -83,6 +83,73 @@ TEST(columns_give_what_text_gives) {
   CHECK_EQ(picture(by_columns, models), picture(by_text, models));
 }
 
+// Numbers with empty cells, which a group tells of that only some models have.
+TEST(empty_cells_beside_numbers_give_what_text_gives) {
+  constexpr std::size_t kLong = 600;
+  Rng rng(40);
+  std::vector<float> labels, heights, widths;
+  std::vector<std::int32_t> no_height, no_width;
+  std::string text;
+  for (std::size_t i = 0; i < kLong; ++i) {
+    const bool holes = i % 100 > 80;  // else rows are like the ones before
+    labels.push_back(static_cast<float>(rng.below(9)));
+    heights.push_back(holes && rng.chance(2) ? NAN : static_cast<float>(rng.below(50) + 1) * 0.25F);
+    widths.push_back(holes && rng.chance(3) ? NAN : static_cast<float>(rng.below(50) + (i < 200 ? 0 : 1)));
+    no_height.push_back(std::isnan(heights[i]) ? 0 : -1);
+    no_width.push_back(std::isnan(widths[i]) ? 0 : -1);
+    text += print("%g |size", static_cast<double>(labels[i]));
+    if (no_height[i] < 0) text += print(" height:%g", static_cast<double>(heights[i]));
+    text += " |look";
+    if (no_width[i] < 0) text += print(" width:%g", static_cast<double>(widths[i]));
+    if (no_height[i] == 0) text += " |missing(size) height";
+    if (no_width[i] == 0) text += " |missing(look) width";
+    text += "\n";
+  }
+  std::vector<std::string> ends;
+  for (const bool by_text : {true, false}) {
+    Engine engine(18, best_kernel());
+    engine.turn_on_derivation(64);
+    engine.add_derived("missing(size)", Kind::kGiven, "size", 0.0);
+    engine.add_derived("bins(size,4)", Kind::kBins, "size", 4.0);
+    const std::vector<std::uint32_t> models = {
+        engine.start(18, Options(), {}), engine.start(18, Options(), {{"missing(size)"}, {"missing(size)", "look"}}),
+        engine.start(12, Options(), {{"bins(size,4)"}, {"size", "look"}})};
+    engine.set_contenders({{models[0], false, 1 << 30}, {models[1], true, 50}, {models[2], true, 1 << 30}}, models[0],
+                          2, false);
+    engine.record().wanted = true;
+    const auto number = [&](const char* name) { return engine.groups().number(name); };
+    const auto numbers = [&](const char* name, const char* group, const std::vector<float>& from) {
+      Column column;
+      column.hash = hash_name(name, engine.groups().seed(number(group)));
+      column.name = name;
+      column.numbers = from.data();
+      return column;
+    };
+    const auto cells = [&](const char* name, const char* group, const std::vector<std::int32_t>& from) {
+      Column column;
+      column.cell_of = from.data();
+      column.starts = {0, 1};
+      column.hashes = {hash_name(name, engine.groups().seed(number(group)))};
+      column.values = {1.0F};
+      return column;
+    };
+    ColumnBlock block;
+    block.parts = {{number("size"), {numbers("height", "size", heights)}},
+                   {number("look"), {numbers("width", "look", widths)}},
+                   {number("missing(size)"), {cells("height", "missing(size)", no_height)}},
+                   {number("missing(look)"), {cells("width", "missing(look)", no_width)}}};
+    block.rows = kLong;
+    block.labels = labels.data();
+    for (std::size_t at = 0; at < (by_text ? text.size() : kLong); engine.decided()) {
+      at = by_text ? engine.advance_text(text, at, true, 17).at : engine.advance_columns(block, at, kLong, 71).at;
+    }
+    CHECK_EQ(engine.t(), static_cast<std::int64_t>(kLong));
+    CHECK_EQ(engine.derivation().brought().size(), std::size_t{2});
+    ends.push_back(picture(engine, models));
+  }
+  CHECK_EQ(ends[0], ends[1]);
+}
+
 TEST(columns_stop_where_text_stops) {
   std::vector<std::uint32_t> models;
   Engine engine(18, best_kernel());

@@ -13,6 +13,7 @@ namespace {
 
 struct Screened {
   Groups groups;
+  Derivation derivation{groups};
   Screen screen;
   Example example;
   std::vector<std::uint32_t> empty;
@@ -36,7 +37,7 @@ struct Screened {
   }
   void learn(double residual) {
     screen.prepare(example, groups.size(), live);
-    screen.learn(example, residual, live);
+    screen.learn(example, derivation, residual, live);
   }
   void learn(const std::string& line, double residual) {
     read(line);
