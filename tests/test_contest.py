@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from chacha import Config, Eliminated, PoolError
 from chacha.blending import Blend, Blending
 from chacha.contest import DETHRONED, Contest
-from chacha.plaindriver import PlainDriver
 from chacha.losses import Squared
 from chacha.moves import Moves
 from chacha.paired import PairedBetting
+from chacha.plaindriver import PlainDriver
 from chacha.screening import Screening
 from chacha.turns import Given
 from tests.contested import (

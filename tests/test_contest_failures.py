@@ -11,10 +11,10 @@ import pytest
 
 from chacha import ChaCha, Config, PoolError, second_order_products
 from chacha.blending import Blending
-from chacha.plaindriver import PlainDriver
 from chacha.losses import Squared
 from chacha.moves import Moves
 from chacha.paired import Coin, PairedBetting
+from chacha.plaindriver import PlainDriver
 from chacha.turns import Given, Move
 from tests.contested import Counted, FakePool, Seen, contest, feed, rates, scripted
 from tests.scripted import conf

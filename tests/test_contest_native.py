@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 import chacha
 from chacha import ChaCha, Config, NativePool, ReferencePool, second_order_products
 from chacha.blending import Blend, Blending, ChampionServes
-from chacha.plaindriver import PlainDriver
 from chacha.fused import FusedDriver
 from chacha.headstart import FromScratch, HeadStart
 from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
 from chacha.paired import Coin, PairedBernstein, PairedBetting
+from chacha.plaindriver import PlainDriver
 from chacha.screening import Screening
 from tests.native_runs import WAYS, a_file, lines_of, state, tracked
 from tests.test_head_start import once

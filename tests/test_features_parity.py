@@ -22,12 +22,12 @@ from chacha import ChaCha, Config, NativePool, ReferencePool
 from chacha._native import kernels
 from chacha.config import Product
 from chacha.deriving import Derivation
-from chacha.plaindriver import PlainDriver
 from chacha.example import parse_line
 from chacha.features import Features
 from chacha.fused import FusedDriver
 from chacha.headstart import FromScratch, HeadStart
 from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile
+from chacha.plaindriver import PlainDriver
 from chacha.pool import LivePool
 from chacha.screening import Screening
 from chacha.sources import DictReader
