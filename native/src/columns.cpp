@@ -201,7 +201,9 @@ bool Engine::read_row(const ColumnBlock& block, std::size_t row) {
   settle(block);
   tile_.filled = tile_.filled && !derivation_.has_given();
   give_cells(row);
-  empty_.insert(empty_.end(), tile_.empty.begin(), tile_.empty.end());
+  for (const std::uint32_t group : tile_.empty) {
+    if (!derivation_.sets_apart(group)) empty_.push_back(group);
+  }
   return finite && example_.weight >= 0.0F && std::isfinite(example_.weight);
 }
 

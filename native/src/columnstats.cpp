@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 namespace chacha {
 
@@ -13,7 +14,16 @@ std::string short_text(float value) {
     std::snprintf(text, sizeof text, "%.*g", digits, static_cast<double>(value));
     if (static_cast<float>(std::strtod(text, nullptr)) == value) break;
   }
-  return text;
+  // What is no part of a number is the locale's point, of one byte or more.
+  char* end = text;
+  for (const char* at = text; *at != '\0'; ++at) {
+    if (std::strchr("0123456789+-e", *at) != nullptr) {
+      *end++ = *at;
+    } else if (end == text || end[-1] != '.') {
+      *end++ = '.';
+    }
+  }
+  return {text, end};
 }
 
 void ColumnStats::reserve(std::size_t first) {
@@ -32,7 +42,7 @@ bool ColumnStats::observe(float value) noexcept {
     return true;
   }
   bool changed = look_outside(value);
-  if (codes() && values_.size() < kMostValues && std::find(values_.begin(), values_.end(), value) == values_.end()) {
+  if (codes() && values_.size() < kMostValues && find_value(values_, value) == 0) {
     values_.push_back(value);
     changed = true;
   }
@@ -43,9 +53,7 @@ bool ColumnStats::observe(float value) noexcept {
 void ColumnStats::begin() noexcept {
   for (const float value : sample_) {
     whole_ = whole_ && std::floor(value) == value;
-    if (values_.size() < kMostValues && std::find(values_.begin(), values_.end(), value) == values_.end()) {
-      values_.push_back(value);
-    }
+    if (values_.size() < kMostValues && find_value(values_, value) == 0) values_.push_back(value);
   }
   std::sort(sample_.begin(), sample_.end());
   distinct_ = 1;

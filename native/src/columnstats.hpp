@@ -15,8 +15,17 @@ constexpr std::size_t kExtensions = 16;
 constexpr std::size_t kEndKnots = 4;       // that an extension adds at an end, if there are
 constexpr std::size_t kFewOutside = 16;    // values there, at least
 
-// A number as names have it: as short as it can be and be read back exactly.
+// A number as names have it: as short as it can be and be read back exactly, whatever the locale.
 std::string short_text(float value);
+
+// 1 + where a value stands among some that differ, or 0. Looks at all of them, without a branch.
+inline std::uint32_t find_value(const std::vector<float>& values, float value) {
+  std::uint32_t found = 0;
+  const auto count = static_cast<std::uint32_t>(values.size());
+  const float* const at = values.data();
+  for (std::uint32_t i = 0; i < count; ++i) found |= at[i] == value ? i + 1 : 0U;
+  return found;
+}
 
 // What the first values tell, and how later ones extend it. Nothing here throws once `reserve`
 // was called, but `knots`.

@@ -39,16 +39,20 @@ class Derivation {
   // Makes a derived group known. `source` is the number of a group, or kLabel.
   void add(std::uint32_t group, Kind kind, std::uint32_t source, double parameter);
   bool knows(std::uint32_t group) const { return group < by_group_.size() && by_group_[group] >= 0; }
-  // The groups that are made for every example: those of live models.
-  void need(const std::vector<std::uint32_t>& groups);
+  // The groups that are made for every example: those of live models. May throw, and the second
+  // half does not.
+  using Needed = std::vector<std::uint32_t>;
+  Needed find_needed(const std::vector<std::uint32_t>& groups) const;
+  void need(Needed needed) noexcept { needed_ = std::move(needed); }
 
   // Takes derived groups out of an example that has some itself: they are used as they are, and
   // only by models that have them. Comes before the example is settled.
   void set_apart(Example& example);
-  bool has_given() const { return !given_.empty(); }
+  bool sets_apart(std::uint32_t group) const { return on() && knows(group); }
+  bool has_given() const { return given_count_ > 0; }
   // The same feature by feature, for groups that are not part of the example.
   bool gives(std::uint32_t group);
-  void clear_given() { given_.clear(); }
+  void clear_given() { given_count_ = 0; }
   void give(std::uint32_t group, std::uint32_t hash, float value);
   // Puts the derived groups of an example behind its own, sorted by name. May throw, and changes
   // nothing that can be seen. `learning`: makes room, so that `more` and `observe` cannot fail.
@@ -83,6 +87,7 @@ class Derivation {
  private:
   struct Tracked {
     std::uint32_t hash;
+    bool changed;  // since its bases were made
     std::string name;
     ColumnStats stats;
   };
@@ -97,6 +102,9 @@ class Derivation {
     std::vector<std::uint32_t> hashes;  // of the features
     std::vector<float> past;            // of lags a ring, of ewma the mean
   };
+  struct Turn {  // of a circle
+    float x, sine, cosine;
+  };
   struct Recipe {
     Kind kind;
     std::uint32_t group;
@@ -104,44 +112,60 @@ class Derivation {
     double parameter;
     std::uint64_t clock = 0;  // examples learned
     std::vector<Basis> bases;  // by column; the label is the only one
+    std::vector<Turn> turns;   // of cyclic: those that were looked up
   };
   struct Given {
     std::uint32_t group;
     std::vector<std::uint32_t> hashes;
     std::vector<float> values;
   };
+  struct Place {  // of a column
+    std::uint32_t source, column;
+  };
 
   void notice_groups();
-  void note_given() noexcept;
+  Given& given_of(std::uint32_t group);
+  void note_given(const Given& given) noexcept;
   void find_columns(const Example& example, bool learning, const Names& names);
   std::uint32_t find(const Source& source, std::uint32_t hash) const;
-  std::uint32_t add_column(Source& source, std::uint32_t hash, const Names& names);
+  std::uint32_t add_column(std::uint32_t number, std::uint32_t hash, const Names& names);
+  void drop_unlearned() noexcept;
   void make_bases();
   void make_basis(const Recipe& recipe, const std::string& name, const ColumnStats* stats, Basis& basis) const;
   std::vector<std::string> names_of(const Recipe& recipe, const std::string& name, const Basis& basis) const;
   void reserve_more(Example& example);
-  void make(const Recipe& recipe, Example& example);
-  void add_features(const Recipe& recipe, const Tracked& column, const Basis& basis, float x, Example& example);
-  void add_code(const Recipe& recipe, const Tracked& column, const Basis& basis, float x, Example& example);
-  void add_past(const Recipe& recipe, Example& example) const;
+  void make(Recipe& recipe, Example& example);
+  void make_features(Recipe& recipe, Example& example);
+  template <class Add>
+  void each_feature(const Recipe& recipe, Example& example, Add add) const;
+  std::uint32_t code_of(const Recipe& recipe, const Basis& basis, float x, std::uint32_t column);
+  static const Turn& turn_of(Recipe& recipe, float x) noexcept;
+  static void add_past(const Recipe& recipe, Example& example);
   void remember(Recipe& recipe, const Example& example) noexcept;
 
   Groups& groups_;
   std::size_t first_ = 0;
   std::vector<Recipe> recipes_;
   std::vector<std::int32_t> by_group_;   // recipes; -1: not a derived group
-  std::vector<std::uint32_t> needed_;    // recipes, by the names of their groups
+  Needed needed_;                        // recipes, by the names of their groups
   std::vector<std::int32_t> source_at_;  // by group; -1: nothing is kept of it
+  std::vector<std::size_t> made_of_;     // by group: features that one of it gives in all derived groups, at most
+  std::size_t past_ = 0;                 // features that are made of the past, at most
   std::vector<Source> sources_;
   std::size_t tracked_ = 0;
   std::uint64_t version_ = 0;
-  bool stale_ = false;   // a basis is to be made
-  std::string scratch_;  // with room for the longest name of a feature
+  bool stale_ = false;          // a basis is to be made:
+  std::vector<Place> changed_;  // of new columns, and of these
+  std::string scratch_;         // with room for the longest name of a feature
 
   // The example at hand: of its raw features the group and hash, and the column.
   std::vector<std::uint64_t> keys_;
   std::vector<std::uint32_t> column_at_;
-  std::vector<Given> given_;
+  std::vector<float> now_;                // by column of one source
+  std::vector<std::uint32_t> unlearned_;  // the sources of its new columns: they count once it is learned
+  std::size_t new_sources_ = 0;
+  std::vector<Given> given_;  // some more, for later use
+  std::size_t given_count_ = 0;
   std::vector<std::uint32_t> brought_;  // groups of missing cells that examples had
 };
 

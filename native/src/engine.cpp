@@ -59,6 +59,7 @@ std::uint32_t Engine::start(int bits, const Options& options, const std::vector<
     if (source.bank->bits() != bits) throw std::invalid_argument("a copy has as many bits as its source");
     lane = static_cast<int>(source.lane);
   }
+  Derivation::Needed needed = find_needed(model, models_.size());
   model.bank = &bank_of(bits);
   try {
     model.lane = model.bank->start(options, model.products, lane, damping);
@@ -67,23 +68,32 @@ std::uint32_t Engine::start(int bits, const Options& options, const std::vector<
     throw;
   }
   models_[number] = std::move(model);
-  find_needed();
+  derivation_.need(std::move(needed));
   return static_cast<std::uint32_t>(number);
 }
 
-// The derived groups of all live models.
-void Engine::find_needed() {
-  if (!derivation_.on()) return;
+// The derived groups of all live models, with one that starts, and without one that stops.
+Derivation::Needed Engine::find_needed(const Model& started, std::size_t stopped) const {
   std::vector<std::uint32_t> groups;
-  for (const Model& model : models_) {
+  const auto add = [&](const Model& model) {
     for (const GroupList& product : model.products) groups.insert(groups.end(), product.begin(), product.end());
+  };
+  add(started);
+  for (std::size_t i = 0; i < models_.size(); ++i) {
+    if (i != stopped) add(models_[i]);
   }
-  derivation_.need(groups);
+  return derivation_.find_needed(groups);
+}
+
+void Engine::turn_on_derivation(std::size_t first) {
+  if (first < 1) throw std::invalid_argument("knots need a value");
+  derivation_.turn_on(first);
 }
 
 void Engine::add_derived(const std::string& name, Kind kind, const std::string& source, double parameter) {
   const bool of_label = source.empty();
   derivation_.add(groups_.number(name), kind, of_label ? kLabel : groups_.number(source), parameter);
+  derivation_.need(find_needed(Model(), models_.size()));  // models may have multiplied it before
 }
 
 std::vector<Engine::NamedFeatures> Engine::derived_features(const std::vector<std::string>& groups) {
@@ -100,9 +110,10 @@ void Engine::settle(const Names& names) {
 }
 
 void Engine::stop(std::uint32_t model) {
+  Derivation::Needed needed = find_needed(Model(), model);
   live(model).bank->stop(live(model).lane);
   models_[model] = Model();
-  find_needed();
+  derivation_.need(std::move(needed));
   race_.forget(model);
   contest_.forget(model);
   drop_empty_banks();
@@ -230,10 +241,11 @@ void Engine::observe() {
   if (observed_.observe(example_, empty_, nullptr)) count_features();
 }
 
-// Finds the places of all features: of a row of numbers in a grid, of anything else one by one.
+// Finds the places of all features: of a row of numbers in a grid (as long as it has all that was
+// read, and nothing more), of anything else one by one.
 void Engine::expand() {
   const bool derived = example_.has_derived();
-  const bool row = tile_.block != nullptr && tile_.grid && !tile_.filled && !derived;
+  const bool row = tile_.block != nullptr && tile_.grid && !tile_.filled && !derived && !derivation_.has_given();
   for (const auto& bank : banks_) {
     if (row && bank->lay_out(tile_.parts, tile_.number)) {
       bank->expand_row(example_, tile_.column_of.data());
@@ -391,8 +403,14 @@ std::size_t Engine::pass_over(std::string_view text, int depth) {
   for (std::size_t at = 0; at < text.size(); ++lines) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
     const bool good = parse_into(text.substr(at, end - at)) && take_label();
-    if (good && depth > 0) expand();
-    if (good && depth > 1) learn_all();
+    if (good && depth > 0) {
+      derivation_.derive(example_, depth > 1, *names_);
+      expand();
+    }
+    if (good && depth > 1) {
+      learn_all();
+      derivation_.observe(example_);
+    }
     at = end + 1;
   }
   return lines;

@@ -115,13 +115,14 @@ class Engine {
     live(model).bank->set_state(live(model).lane, state);
   }
 
-  // Predicting and learning without statistics. `raw(model)` holds the predictions then.
+  // Predicting and learning without statistics. `raw(model)` holds the predictions then. A line must
+  // stay where it is until it is learned.
   bool parse(std::string_view line) { return parse_into(line); }
   // The example that was put into `example()` by hand; `names` knows those of its features.
   void settle(const Names& names);
 
   // Derived groups. `first`: how many values the knots of a column are made of.
-  void turn_on_derivation(std::size_t first) { derivation_.turn_on(first); }
+  void turn_on_derivation(std::size_t first);
   void add_derived(const std::string& name, Kind kind, const std::string& source, double parameter);
   Derivation& derivation() { return derivation_; }
   // The features of derived groups of the example at hand, by name.
@@ -198,7 +199,7 @@ class Engine {
   const Model& live(std::uint32_t model) const;
   Model& live(std::uint32_t model) { return const_cast<Model&>(static_cast<const Engine*>(this)->live(model)); }
   void drop_empty_banks() noexcept;
-  void find_needed();
+  Derivation::Needed find_needed(const Model& started, std::size_t stopped) const;
   bool parse_into(std::string_view line);
   void cut_tile(const ColumnBlock& block, std::size_t row, std::size_t end);
   void look_at(const ColumnBlock& block);

@@ -35,7 +35,8 @@ bool Observed::prepare(const Example& example, const std::vector<std::uint32_t>&
   if (sizes_.size() < groups.size()) sizes_.resize(groups.size(), -1);
   seen_.reserve(example.hashes.size());
   const auto unknown = [this](std::uint32_t group) { return sizes_[group] < 0; };
-  return std::any_of(example.runs.begin(), example.runs.end(), [&](const Run& run) { return unknown(run.group); }) ||
+  const Run* const raw_end = example.runs.begin() + example.raw_runs();
+  return std::any_of(example.runs.begin(), raw_end, [&](const Run& run) { return unknown(run.group); }) ||
          std::any_of(empty.begin(), empty.end(), unknown);
 }
 

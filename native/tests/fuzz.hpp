@@ -58,7 +58,7 @@ inline const std::vector<std::string>& seed_words() {
       "|",     ":",       " ",       "'",       "\t",    "\r",   "\n",           "nan",      "inf",         "-",
       ".",     "e",       "e+0",     "1e39",    "1e-45", "0x1",  "|a ",          "|b:2 ",    "|user ",      "||||",
       ":0",    ":-0.0",   ":1e38",   "1 2 3 ",  "\xff",  "\xc3", "\xed\xa0\x80", "16777217", "0.333333333", "|alpha ",
-      "4294967296", " |a |a |b "};
+      "4294967296", " |a |a |b ", "|missing(a) ", "|bins(a,3) ", "|missing(", ")"};
   return words;
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 
+#include "deriving.hpp"
 #include "fuzz.hpp"
 
 using namespace chacha;
@@ -16,11 +17,19 @@ struct Pass {
   std::size_t learned = 0;
   std::size_t bad = 0;
 
-  Pass() {
+  explicit Pass(bool derives) {
     Options power;
     power.power_t = 0.4F;
-    models = {engine.start(18, Options(), {}), engine.start(18, power, {{"a", "b"}}),
-              engine.start(5, Options(), {{"user", "alpha"}, {"b", "b"}})};
+    if (derives) {
+      engine.turn_on_derivation(3);
+      for (const Asked& one : asked()) engine.add_derived(one.name, one.kind, one.source, one.parameter);
+      models = {engine.start(18, Options(), {{"bins(a,3)"}, {"lag(a,2)"}, {"missing(a)"}}),
+                engine.start(18, power, {{"bins(a,16)"}, {"onehot(b)"}, {"bins(a,16)", "onehot(b)"}, {"log(a)"}}),
+                engine.start(5, Options(), {{"ewma(b,0.25)"}, {"lag(label,3)"}, {"user", "alpha"}, {"b", "own(f)"}})};
+    } else {
+      models = {engine.start(18, Options(), {}), engine.start(18, power, {{"a", "b"}}),
+                engine.start(5, Options(), {{"user", "alpha"}, {"b", "b"}})};
+    }
     engine.set_contenders({{models[0], false, 1 << 30}, {models[1], true, 7}, {models[2], true, 1 << 30}}, models[0], 2,
                           false);
     engine.record().wanted = engine.record().tags_wanted = true;
@@ -83,14 +92,16 @@ int main(int argc, char** argv) {
     for (std::uint32_t n = rng.below(40) + 1; n > 0; --n) {
       const auto& seeds = seed_lines();
       const std::string& line = seeds[rng.below(static_cast<std::uint32_t>(seeds.size()))];
-      text += rng.chance(4) ? spoiled(rng, line, line, 300) : rng.chance(2) ? random_line(rng) : line;
+      const std::string own = rng.chance(3) ? numeric_line(rng) : random_line(rng);
+      text += rng.chance(4) ? spoiled(rng, rng.chance(3) ? own : line, line, 300) : rng.chance(2) ? own : line;
       text += rng.chance(20) ? "\r\n" : "\n";
     }
     if (rng.chance(2)) text = spoiled(rng, text, text, 6000);
     const std::unique_ptr<char[]> exact(new char[text.size()]);
     std::memcpy(exact.get(), text.data(), text.size());
     const std::string_view view(exact.get(), text.size());
-    Pass chunks, single;
+    const bool derives = rng.chance(2);
+    Pass chunks(derives), single(derives);
     in_chunks(chunks, view, rng);
     line_by_line(single, view);
     require(chunks.learned == single.learned && chunks.bad == single.bad, "as many lines are learned", view);

@@ -129,6 +129,32 @@ inline std::string picture(const Screen& screen, const Groups& groups) {
   return all;
 }
 
+// What is known of columns, and of the past. Groups by name: numbers hang on what was predicted before.
+inline std::string picture(Derivation& derivation, const Groups& groups) {
+  std::string all;
+  for (const auto& [group, name, stats] : derivation.columns()) {
+    all += groups[group].name + " " + *name + print(" %d %d %u", stats->ready(), stats->whole(), stats->distinct());
+    if (stats->ready()) {
+      for (const float knot : stats->knots(16)) all += " " + short_text(knot);
+      for (const float value : stats->values()) all += "," + short_text(value);
+    }
+    all += '\n';
+  }
+  for (const std::uint32_t group : derivation.brought()) all += groups[group].name + "\n";
+  std::map<std::string, std::string> bases;
+  for (std::uint32_t group = 0; group < groups.size(); ++group) {
+    std::string& made = bases[groups[group].name];
+    for (const auto& [column, at, past] : derivation.bases(group)) {
+      made += print("%llu ", static_cast<unsigned long long>(derivation.clock(group))) + column;
+      for (const float value : at) made += " " + short_text(value);
+      for (const float value : past) made += print(" %a", static_cast<double>(value));
+      made += '\n';
+    }
+  }
+  for (const auto& [name, made] : bases) all += made.empty() ? "" : name + "\n" + made;
+  return all;
+}
+
 // All that a stream has left in an engine, for these models.
 inline std::string picture(Engine& engine, const std::vector<std::uint32_t>& models) {
   std::string all;
@@ -148,6 +174,7 @@ inline std::string picture(Engine& engine, const std::vector<std::uint32_t>& mod
   }
   for (const auto& [name, size] : sizes) all += name + print(" %lld\n", static_cast<long long>(size));
   all += picture(engine.contest()) + picture(engine.screen(), engine.groups());
+  all += picture(engine.derivation(), engine.groups());
   const Record& record = engine.record();
   for (std::size_t i = 0; i < record.predictions.size(); ++i) {
     all += print("%a %a %u %u %a\n", record.predictions[i], record.labels[i], record.served_by[i], record.others[i],

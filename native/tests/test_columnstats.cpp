@@ -1,0 +1,320 @@
+// What is known of a column: knots, values, and how they grow.
+#include <algorithm>
+#include <clocale>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+#include "check.hpp"
+#include "columnstats.hpp"
+#include "streams.hpp"
+
+using namespace chacha;
+
+namespace {
+
+using Floats = std::vector<float>;
+
+std::string show(const Floats& values) {
+  std::string all;
+  for (const float value : values) all += (all.empty() ? "" : " ") + short_text(value);
+  return all;
+}
+
+ColumnStats ready(const Floats& first) {
+  ColumnStats stats;
+  stats.reserve(first.size());
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    CHECK(!stats.ready());
+    CHECK_EQ(stats.observe(first[i]), i + 1 == first.size());
+  }
+  CHECK(stats.ready());
+  return stats;
+}
+
+// From `first` to `last`, in an order that is not theirs.
+Floats mixed(int first, int last) {
+  Floats values;
+  for (int i = first; i <= last; ++i) values.push_back(static_cast<float>(i));
+  Rng rng(7);
+  for (auto i = static_cast<std::uint32_t>(values.size()); i > 1; --i) std::swap(values[i - 1], values[rng.below(i)]);
+  return values;
+}
+
+// How many values it takes until the knots change; 0 if they do not.
+int until_changed(ColumnStats& stats, float value, int most) {
+  for (int i = 1; i <= most; ++i) {
+    if (stats.observe(value)) return i;
+  }
+  return 0;
+}
+
+// The same, as it is told in columnstats.hpp, without a thought of memory.
+struct Naive {
+  std::size_t first;
+  Floats sample, further, outside, values;
+  bool is_ready = false;
+  float low = 0.0F, high = 0.0F;
+  std::size_t outsiders = 0, since = 0, stride = 1, extensions = 0;
+
+  static std::size_t distinct(Floats all) {
+    std::sort(all.begin(), all.end());
+    return static_cast<std::size_t>(std::unique(all.begin(), all.end()) - all.begin());
+  }
+  bool codes() const {
+    const auto whole = [](float value) { return std::floor(value) == value; };
+    const std::size_t count = distinct(sample);
+    return is_ready && std::all_of(sample.begin(), sample.end(), whole) && count > 1 && count <= 64;
+  }
+  bool add_value(float value) {
+    const bool fresh = values.size() < 64 && std::find(values.begin(), values.end(), value) == values.end();
+    if (fresh) values.push_back(value);
+    return fresh;
+  }
+  bool observe(float value) {
+    if (!is_ready) {
+      sample.push_back(value);
+      is_ready = sample.size() == first;
+      if (!is_ready) return false;
+      for (const float one : sample) add_value(one);
+      std::sort(sample.begin(), sample.end());
+      low = sample.front();
+      high = sample.back();
+      return true;
+    }
+    bool changed = false;
+    ++since;
+    if ((value < low || value > high) && extensions < 16) {
+      if (outsiders % stride == 0) outside.push_back(value);
+      ++outsiders;
+      if (outside.size() == 64) changed = extend();
+    }
+    return (codes() && add_value(value)) || changed;
+  }
+  bool extend() {
+    const bool common = 20 * outsiders >= since;
+    Floats below, above;
+    for (const float value : outside) (value < low ? below : above).push_back(value);
+    for (Floats* side : {&below, &above}) {
+      if (!common || side->size() < 16) continue;
+      std::sort(side->begin(), side->end());
+      for (std::size_t j = 0; j < 4; ++j) further.push_back((*side)[j * (side->size() - 1) / 3]);
+      low = std::min(low, side->front());
+      high = std::max(high, side->back());
+    }
+    extensions += common ? 1 : 0;
+    stride *= common ? 2 : 1;
+    outside.clear();
+    outsiders = since = 0;
+    return common;
+  }
+  Floats knots(std::size_t k) const {
+    Floats found = further;
+    for (std::size_t j = 0; j < (distinct(sample) <= k ? sample.size() : k); ++j) {
+      found.push_back(distinct(sample) <= k ? sample[j] : sample[j * (sample.size() - 1) / (k - 1)]);
+    }
+    std::sort(found.begin(), found.end());
+    found.erase(std::unique(found.begin(), found.end()), found.end());
+    return found;
+  }
+};
+
+}  // namespace
+
+TEST(knots_are_quantiles) {
+  const ColumnStats stats = ready(mixed(1, 101));
+  CHECK_EQ(show(stats.knots(5)), "1 26 51 76 101");
+  CHECK_EQ(show(stats.knots(2)), "1 101");
+  CHECK_EQ(show(stats.knots(3)), "1 51 101");
+  CHECK(stats.numeric() && stats.whole() && !stats.codes());
+  CHECK_EQ(stats.distinct(), 101U);
+  CHECK(stats.least() == 1.0F && stats.largest() == 101.0F && stats.median() == 51.0F);
+}
+
+TEST(few_values_are_their_own_knots) {
+  const ColumnStats stats = ready({3, 1, 2.5F, 3, 1, 3, 3, 2.5F});
+  CHECK_EQ(stats.distinct(), 3U);
+  CHECK_EQ(show(stats.knots(3)), "1 2.5 3");
+  CHECK_EQ(show(stats.knots(16)), "1 2.5 3");
+  CHECK_EQ(show(stats.knots(2)), "1 3");
+  CHECK(stats.numeric() && !stats.whole() && !stats.codes());
+}
+
+TEST(ties_give_one_knot) {
+  Floats values(90, 5.0F);
+  for (int i = 0; i < 10; ++i) values.push_back(static_cast<float>(i) + 10.0F);
+  const ColumnStats stats = ready(values);
+  CHECK_EQ(show(stats.knots(5)), "5 19");
+  const ColumnStats same = ready(Floats(20, 2.0F));
+  CHECK(!same.numeric() && !same.codes());
+  CHECK_EQ(show(same.knots(16)), "2");
+  const ColumnStats two = ready({1, 2, 1, 2});
+  CHECK(!two.numeric() && two.codes());  // nothing lies between two values
+}
+
+TEST(knots_are_added_at_the_upper_end) {
+  ColumnStats stats = ready(mixed(1, 99));
+  for (int i = 0; i < 63; ++i) CHECK(!stats.observe(100.0F + static_cast<float>(i)));
+  CHECK_EQ(show(stats.knots(2)), "1 99");
+  CHECK(stats.observe(163.0F));
+  CHECK_EQ(show(stats.knots(2)), "1 99 100 121 142 163");
+  for (int i = 1; i <= 163; ++i) CHECK(!stats.observe(static_cast<float>(i)));  // they lie between knots now
+}
+
+TEST(knots_are_added_at_both_ends) {
+  ColumnStats stats = ready(mixed(1, 99));
+  bool changed = false;
+  for (int i = 0; i < 64; ++i) {
+    CHECK(!changed);
+    changed = stats.observe(static_cast<float>(i % 2 == 0 ? -i : 100 + i));
+  }
+  CHECK(changed);
+  CHECK_EQ(show(stats.knots(2)), "-62 -42 -22 0 1 99 101 121 141 163");
+  ColumnStats one_side = ready(mixed(1, 99));
+  for (int i = 0; i < 64; ++i) one_side.observe(i < 15 ? -5.0F : 150.0F);  // 15 are too few for knots
+  CHECK_EQ(show(one_side.knots(2)), "1 99 150");
+}
+
+TEST(exceptions_give_no_knots) {
+  ColumnStats stats = ready(mixed(1, 99));
+  for (int i = 0; i < 64 * 40; ++i) CHECK(!stats.observe(i % 40 == 0 ? 1000.0F : 7.0F));
+  CHECK_EQ(show(stats.knots(2)), "1 99");
+  // They are counted anew then: a change of the stream is not held up by what came before.
+  CHECK_EQ(until_changed(stats, 1000.0F, 100), 64);
+  CHECK_EQ(show(stats.knots(2)), "1 99 1000");
+}
+
+TEST(each_extension_needs_twice_as_many_values) {
+  ColumnStats stats = ready(mixed(1, 99));
+  int stride = 1;
+  for (int k = 1; k <= 12; ++k) {
+    // One of every `stride` is kept: the last of 64 comes with this one.
+    CHECK_EQ(until_changed(stats, 1000.0F * static_cast<float>(k), 64 * stride), 63 * stride + 1);
+    CHECK_EQ(stats.knots(2).size(), static_cast<std::size_t>(2 + k));
+    stride *= 2;
+  }
+}
+
+TEST(there_are_at_most_16_extensions) {
+  ColumnStats stats = ready({1, 2, 3.5F});
+  int extensions = 0;
+  float edge = 10.0F;
+  for (int i = 0; i < 64 * 65536 + 1000; ++i) {
+    if (!stats.observe(edge)) continue;
+    ++extensions;
+    edge *= 2.0F;
+  }
+  CHECK_EQ(extensions, 16);
+  const Floats knots = stats.knots(16);
+  CHECK_EQ(knots.size(), std::size_t{3 + 16});
+  CHECK_EQ(until_changed(stats, 1e30F, 100000), 0);
+  CHECK(stats.knots(16) == knots);
+}
+
+TEST(codes_are_a_few_whole_numbers) {
+  CHECK(ready(mixed(0, 63)).codes());
+  CHECK(!ready(mixed(0, 64)).codes());
+  CHECK(ready({-3, -1, -3}).codes());
+  CHECK(!ready({1, 2, 2.5F}).codes());
+  CHECK(!ready({4, 4, 4}).codes());
+  CHECK(ready({16777216.0F, 3e30F}).codes());
+  ColumnStats stats = ready({3, 1, 3, 2});
+  CHECK_EQ(show(stats.values()), "3 1 2");  // in the order of their appearance
+  CHECK(!stats.observe(2.0F));
+  CHECK(stats.observe(9.0F));
+  CHECK(stats.observe(0.5F));  // what the first values were decides
+  CHECK(!stats.observe(9.0F));
+  CHECK_EQ(show(stats.values()), "3 1 2 9 0.5");
+  for (int i = 0; i < 59; ++i) CHECK(stats.observe(100.0F + static_cast<float>(i)));
+  CHECK_EQ(stats.values().size(), kMostValues);
+  ColumnStats all = ready(mixed(0, 63));
+  CHECK(!all.observe(64.0F));  // nothing more is told apart
+  CHECK_EQ(all.values().size(), kMostValues);
+  ColumnStats no_codes = ready(mixed(0, 80));
+  CHECK(!no_codes.observe(81.0F));
+}
+
+TEST(a_value_is_found_among_others) {
+  for (std::uint32_t size = 0; size <= 70; ++size) {
+    Floats values;
+    for (std::uint32_t i = 0; i < size; ++i) values.push_back(static_cast<float>(i) * 1.5F - 20.0F);
+    for (std::uint32_t i = 0; i < size; ++i) CHECK_EQ(find_value(values, values[i]), i + 1);
+    CHECK_EQ(find_value(values, 0.25F), 0U);
+  }
+}
+
+TEST(stats_are_what_a_naive_count_gives) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    Rng rng(100 + seed);
+    const std::size_t first = rng.below(40) + 1;
+    ColumnStats stats;
+    stats.reserve(first);
+    Naive naive{};
+    naive.first = first;
+    const double wander = rng.chance(2) ? 0.02 : 0.0;
+    const bool whole = rng.chance(2);
+    const std::uint32_t values = rng.below(100) + 1;
+    for (int i = 0; i < 4000; ++i) {
+      double x = rng.below(values) * (rng.chance(30) ? -3.0 : 1.0) + wander * i;
+      if (!whole) x += rng.real();
+      const auto value = static_cast<float>(whole ? std::floor(x) : x);
+      CHECK_EQ(stats.observe(value), naive.observe(value));
+      if (i % 97 == 0 && stats.ready()) {
+        for (const std::size_t k : {2, 3, 16, 64}) CHECK_EQ(show(stats.knots(k)), show(naive.knots(k)));
+      }
+    }
+    CHECK_EQ(stats.codes(), naive.codes());
+    CHECK_EQ(stats.distinct(), static_cast<std::uint32_t>(Naive::distinct(naive.sample)));
+    if (stats.codes()) CHECK_EQ(show(stats.values()), show(naive.values));
+  }
+}
+
+// `reserve` is all the room that is ever needed: `observe` must not fail.
+TEST(stats_do_not_grow) {
+  ColumnStats stats;
+  stats.reserve(50);
+  const std::size_t before = stats.bytes();
+  Rng rng(3);
+  double edge = 10.0;
+  for (int i = 0; i < 200000; ++i) {
+    if (stats.observe(static_cast<float>(rng.below(2) == 0 ? edge : -edge))) edge *= 1.5;
+  }
+  CHECK(stats.knots(2).size() > 20);
+  CHECK_EQ(stats.bytes(), before);
+}
+
+TEST(numbers_in_names_read_back_exactly) {
+  Rng rng(5);
+  for (int i = 0; i < 200000; ++i) {
+    const auto bits = static_cast<std::uint32_t>(rng.bits());
+    float value;
+    std::memcpy(&value, &bits, sizeof value);
+    if (!std::isfinite(value)) continue;
+    const std::string text = short_text(value);
+    CHECK(check::same(std::strtof(text.c_str(), nullptr), value));
+    CHECK(text.size() <= 15);  // short enough that a string needs no memory of its own
+    CHECK(text.find_first_not_of("0123456789+-e.") == std::string::npos);
+  }
+  for (int i = 0; i < 20000; ++i) {  // such as people write
+    const double size = std::pow(10.0, static_cast<double>(rng.below(8)) - 4.0);
+    const std::string text = print("%.4g", (rng.real() - 0.5) * size);
+    CHECK_EQ(short_text(std::strtof(text.c_str(), nullptr)), text);
+  }
+  CHECK_EQ(short_text(24.0F), "24");
+  CHECK_EQ(short_text(-0.1F), "-0.1");
+  CHECK_EQ(short_text(16777217.0F), "16777216");
+  CHECK_EQ(short_text(1e10F), "1e+10");
+  CHECK_EQ(short_text(1.0F / 3.0F), "0.33333334");
+}
+
+TEST(numbers_in_names_do_not_hang_on_the_locale) {
+  const std::string before = std::setlocale(LC_NUMERIC, nullptr);
+  for (const char* locale : {"de_DE.UTF-8", "fr_FR.UTF-8", "ps_AF.UTF-8"}) {
+    if (std::setlocale(LC_NUMERIC, locale) == nullptr) continue;  // this machine does not have it
+    CHECK_EQ(short_text(-0.125F), "-0.125");
+    CHECK_EQ(short_text(1.5e-7F), "1.5e-07");
+    CHECK_EQ(short_text(1.0F / 3.0F), "0.33333334");
+    CHECK_EQ(short_text(24.0F), "24");
+  }
+  std::setlocale(LC_NUMERIC, before.c_str());
+}

@@ -1,0 +1,574 @@
+// Derived groups: what is made of an example, and what is learned of it.
+#include <algorithm>
+#include <set>
+
+#include "check.hpp"
+#include "deriving.hpp"
+
+using namespace chacha;
+
+namespace {
+
+struct Maker {
+  Groups groups;
+  Derivation derivation{groups};
+  Example example;
+  std::string text;
+  TextNames names;
+  std::vector<std::uint32_t> empty;
+
+  explicit Maker(std::size_t first = 8) { derivation.turn_on(first); }
+
+  std::uint32_t add(const std::string& name, Kind kind, const std::string& source, double parameter = 0.0) {
+    const std::uint32_t group = groups.number(name);
+    derivation.add(group, kind, source.empty() ? kLabel : groups.number(source), parameter);
+    return group;
+  }
+  void need(const std::vector<std::string>& all) {
+    std::vector<std::uint32_t> numbers;
+    for (const std::string& name : all) numbers.push_back(groups.number(name));
+    derivation.need(derivation.find_needed(numbers));
+  }
+  void read(const std::string& line) {
+    text = line;
+    names.line = text;
+    CHECK(parse_line(text, groups, example));
+    derivation.set_apart(example);
+    example.settle(groups, empty);
+  }
+  void learn(const std::string& line) {
+    read(line);
+    derivation.derive(example, true, names);
+    derivation.observe(example);
+  }
+  // The features of a derived group of a line, as text.
+  std::string make(const std::string& name, const std::string& line) {
+    read(line);
+    derivation.derive(example, false, names);
+    return show(derivation.named(example, groups.number(name)));
+  }
+  static std::string show(const Features& features) {
+    std::string all;
+    for (const auto& [name, value] : features) all += (all.empty() ? "" : " ") + name + ":" + short_text(value);
+    return all;
+  }
+  // The groups of the example at hand and how many features they have.
+  std::string runs() const {
+    std::string all;
+    for (const Run& run : example.runs) all += groups[run.group].name + print(":%u ", run.end - run.begin);
+    return all;
+  }
+  std::string seen() {
+    std::string all = print("version %llu\n", static_cast<unsigned long long>(derivation.version()));
+    return all + picture(derivation, groups);
+  }
+};
+
+// Learns one value after the other of a column x in a.
+void teach(Maker& maker, const std::vector<double>& values) {
+  for (const double value : values) maker.learn(print("0 |a x:%.9g", value));
+}
+
+}  // namespace
+
+TEST(a_value_is_shared_by_the_knots_around_it) {
+  Maker maker;
+  maker.add("bins(a,3)", Kind::kBins, "a", 3);
+  teach(maker, {1, 2, 3, 4, 5, 6, 7});
+  CHECK_EQ(maker.make("bins(a,3)", "|a x:4"), "");  // one value is missing
+  teach(maker, {9});
+  CHECK_EQ(maker.make("bins(a,3)", "|a x:2.5"), "x@1:0.5 x@4:0.5");
+  CHECK_EQ(maker.make("bins(a,3)", "|a x:3.25"), "x@1:0.25 x@4:0.75");
+  CHECK_EQ(maker.make("bins(a,3)", "|a x:4"), "x@4:1");
+  CHECK_EQ(maker.make("bins(a,3)", "|a x:1"), "x@1:1");
+  CHECK_EQ(maker.make("bins(a,3)", "|a x:9"), "x@9:1");
+  CHECK_EQ(maker.make("bins(a,3)", "|a x:-100"), "x@1:1");
+  CHECK_EQ(maker.make("bins(a,3)", "|a x:1e9"), "x@9:1");
+  CHECK_EQ(maker.make("bins(a,3)", "|a x:4 x:9"), "x@4:1 x@9:1");  // twice is twice
+  CHECK_EQ(maker.make("bins(a,3)", "|b x:4 |a y:2"), "");
+}
+
+// As many knots as there can be, where they are searched, and fewer, where they are counted.
+TEST(bins_of_any_size_find_their_knots) {
+  for (const int k : {2, 3, 4, 5, 31, 32, 33, 34, 63, 64, 65, 200, 1024}) {
+    Maker maker(1500);
+    maker.add("bins", Kind::kBins, "a", k);
+    Rng rng(static_cast<std::uint64_t>(k));
+    ColumnStats stats;
+    stats.reserve(1500);
+    for (int i = 0; i < 1500; ++i) {
+      const double value = 2.0 * rng.below(50000) + 2.0;  // whole ones are read exactly
+      teach(maker, {value});
+      stats.observe(static_cast<float>(value));
+    }
+    const std::vector<float> knots = stats.knots(static_cast<std::size_t>(k));
+    for (std::size_t i = 0; i < knots.size(); ++i) {
+      const auto at = static_cast<double>(knots[i]);
+      CHECK_EQ(maker.make("bins", print("|a x:%.9g", at)), "x@" + short_text(knots[i]) + ":1");
+      if (i + 1 == knots.size()) continue;
+      const double middle = (at + static_cast<double>(knots[i + 1])) / 2.0;
+      CHECK_EQ(maker.make("bins", print("|a x:%.12g", middle)),
+               "x@" + short_text(knots[i]) + ":0.5 x@" + short_text(knots[i + 1]) + ":0.5");
+    }
+  }
+}
+
+TEST(logarithms_keep_the_sign) {
+  Maker maker(3);
+  maker.add("log(a)", Kind::kLog, "a");
+  teach(maker, {1, 2, 3});
+  CHECK_EQ(maker.make("log(a)", "|a x:3 y:2"), "x:1.3862944");
+  CHECK_EQ(maker.make("log(a)", "|a x:-3"), "x:-1.3862944");
+  maker.learn("0 |a y:1");
+  maker.learn("0 |a y:1");
+  maker.learn("0 |a y:5");
+  CHECK_EQ(maker.make("log(a)", "|a y:3"), "");  // of two values nothing is gained
+}
+
+TEST(codes_become_features_of_their_own) {
+  Maker maker(4);
+  maker.add("onehot(a)", Kind::kOneHot, "a");
+  teach(maker, {3, 1, 3, 7});
+  CHECK_EQ(maker.make("onehot(a)", "|a x:3"), "x=3:1");
+  CHECK_EQ(maker.make("onehot(a)", "|a x:1 x:7"), "x=1:1 x=7:1");
+  // A value that was never learned has its own feature, which the learned one has too.
+  maker.read("|a x:12");
+  maker.need({"onehot(a)"});
+  maker.derivation.derive(maker.example, false, maker.names);
+  const std::uint32_t hash = hash_name("x=12", maker.groups.seed(maker.groups.number("onehot(a)")));
+  CHECK_EQ(maker.runs(), "a:1 onehot(a):1 ");
+  CHECK_EQ(maker.example.hashes[1], hash);
+  teach(maker, {12});
+  CHECK_EQ(maker.make("onehot(a)", "|a x:12"), "x=12:1");
+  CHECK_EQ(maker.example.hashes[1], hash);
+  const std::uint32_t seed = maker.groups.seed(maker.groups.number("onehot(a)"));
+  CHECK_EQ(maker.make("onehot(a)", "|a x:0.5"), std::to_string(hash_name("x=0.5", seed) - seed) + ":1");  // as a number
+}
+
+TEST(beyond_64_values_is_other) {
+  Maker maker(64);
+  maker.add("onehot(a)", Kind::kOneHot, "a");
+  std::vector<double> values;
+  for (int i = 1; i <= 64; ++i) values.push_back(i);
+  teach(maker, values);
+  for (int i = 1; i <= 64; ++i) CHECK_EQ(maker.make("onehot(a)", print("|a x:%d", i)), print("x=%d:1", i));
+  CHECK_EQ(maker.make("onehot(a)", "|a x:65"), "x=other:1");
+  CHECK_EQ(maker.make("onehot(a)", "|a x:-4.5"), "x=other:1");
+  teach(maker, {65});
+  CHECK_EQ(maker.make("onehot(a)", "|a x:65"), "x=other:1");
+  Maker few(3);
+  few.add("onehot(a)", Kind::kOneHot, "a");
+  teach(few, {1, 2, 1});
+  for (int i = 3; i <= 100; ++i) teach(few, {static_cast<double>(i)});
+  CHECK_EQ(few.make("onehot(a)", "|a x:64"), "x=64:1");
+  CHECK_EQ(few.make("onehot(a)", "|a x:65"), "x=other:1");
+}
+
+TEST(hours_go_round) {
+  Maker maker(4);
+  maker.add("cyclic(a,24)", Kind::kCyclic, "a", 24);
+  teach(maker, {3, 12, 6, 23});
+  CHECK_EQ(maker.make("cyclic(a,24)", "|a x:6"), "x.sin:1");  // the cosine is 0, and left out
+  CHECK_EQ(maker.make("cyclic(a,24)", "|a x:12"), "x.cos:-1");
+  CHECK_EQ(maker.make("cyclic(a,24)", "|a x:24"), "x.cos:1");
+  CHECK_EQ(maker.make("cyclic(a,24)", "|a x:30"), "x.sin:1");
+  CHECK_EQ(maker.make("cyclic(a,24)", "|a x:2"), "x.sin:0.5 x.cos:0.8660254");
+  CHECK_EQ(maker.make("cyclic(a,24)", "|a x:-2"), "x.sin:-0.5 x.cos:0.8660254");
+  const std::vector<std::vector<double>> wrong = {{1, 25, 3, 4}, {-1, 2, 3, 4}, {1, 2.5, 3, 4}, {5, 5, 5, 5}};
+  for (const std::vector<double>& no : wrong) {
+    Maker other(4);
+    other.add("cyclic(a,24)", Kind::kCyclic, "a", 24);
+    teach(other, no);
+    CHECK_EQ(other.make("cyclic(a,24)", "|a x:3"), "");
+  }
+}
+
+TEST(turns_that_were_looked_up_are_the_same_again) {
+  Maker maker(4);
+  maker.add("cyclic(a,366)", Kind::kCyclic, "a", 366);
+  teach(maker, {1, 366, 6, 23});
+  std::vector<std::string> first;
+  for (int pass = 0; pass < 3; ++pass) {
+    for (int i = 1; i <= 1000; ++i) {
+      const std::string found = maker.make("cyclic(a,366)", print("|a x:%d", i));
+      if (pass == 0) first.push_back(found);
+      CHECK_EQ(found, first[static_cast<std::size_t>(i - 1)]);
+    }
+  }
+}
+
+TEST(lags_are_the_last_examples) {
+  Maker maker;
+  maker.add("lag(a,3)", Kind::kLag, "a", 3);
+  maker.add("lag(label,2)", Kind::kLag, "", 2);
+  CHECK_EQ(maker.make("lag(a,3)", "|a x:5"), "");
+  CHECK_EQ(maker.make("lag(label,2)", "|a x:5"), "");
+  maker.learn("7 |a x:1");
+  CHECK_EQ(maker.make("lag(a,3)", "|a x:5"), "x.1:1");
+  CHECK_EQ(maker.make("lag(label,2)", "|c"), "label.1:7");
+  maker.learn("0 |a x:2 y:10");
+  CHECK_EQ(maker.make("lag(a,3)", "|b z"), "x.1:2 x.2:1 y.1:10");
+  CHECK_EQ(maker.make("lag(label,2)", "|c"), "label.2:7");  // a 0 is no feature
+  maker.learn("-1 |b z");  // what an example does not have is 0
+  CHECK_EQ(maker.make("lag(a,3)", "|b z"), "x.2:2 x.3:1 y.2:10");
+  CHECK_EQ(maker.make("lag(label,2)", "|c"), "label.1:-1");
+  maker.learn("3 |a x:4 x:5");  // the last one counts
+  CHECK_EQ(maker.make("lag(a,3)", "|b z"), "x.1:5 x.3:2 y.3:10");
+  CHECK_EQ(maker.make("lag(label,2)", "|c"), "label.1:3 label.2:-1");
+  CHECK_EQ(maker.derivation.clock(maker.groups.number("lag(a,3)")), 4U);
+}
+
+TEST(means_forget) {
+  Maker maker;
+  maker.add("ewma(a,0.5)", Kind::kEwma, "a", 0.5);
+  maker.add("ewma(label,0.25)", Kind::kEwma, "", 0.25);
+  CHECK_EQ(maker.make("ewma(a,0.5)", "|a x:5"), "");
+  maker.learn("8 |a x:4");
+  CHECK_EQ(maker.make("ewma(a,0.5)", "|a x:5"), "x:4");  // the first is the mean
+  maker.learn("4 |a x:2 y:6");
+  CHECK_EQ(maker.make("ewma(a,0.5)", "|a x:5"), "x:3 y:3");  // y was 0 before
+  CHECK_EQ(maker.make("ewma(label,0.25)", "|a x:5"), "label:7");
+  maker.learn("7 |b z");
+  CHECK_EQ(maker.make("ewma(a,0.5)", "|a x:5"), "x:1.5 y:1.5");
+}
+
+TEST(the_past_begins_when_it_is_asked_for) {
+  Maker maker;
+  maker.learn("1 |a x:1");
+  maker.add("lag(a,2)", Kind::kLag, "a", 2);
+  maker.add("lag(label,2)", Kind::kLag, "", 2);
+  maker.add("ewma(a,0.5)", Kind::kEwma, "a", 0.5);
+  CHECK_EQ(maker.make("lag(a,2)", "|a x:1"), "");
+  maker.learn("2 |a x:8");
+  CHECK_EQ(maker.make("lag(a,2)", "|a x:1"), "x.1:8");
+  CHECK_EQ(maker.make("lag(label,2)", "|a x:1"), "label.1:2");
+  CHECK_EQ(maker.make("ewma(a,0.5)", "|a x:1"), "x:8");
+}
+
+TEST(derived_groups_come_behind_by_name) {
+  Maker maker(2);
+  for (const char* name : {"z(a)", "b(a)", "m(a)", "bb(a)"}) maker.add(name, Kind::kLag, "a", 1);
+  maker.need({"z(a)", "m(a)", "b(a)", "z(a)", "nothing", "bb(a)"});
+  maker.learn("1 |c q |a x:3 y:2");
+  maker.read("1 |c q |a x:3 |b w");
+  maker.derivation.derive(maker.example, false, maker.names);
+  CHECK_EQ(maker.runs(), "c:1 a:1 b:1 b(a):2 bb(a):2 m(a):2 z(a):2 ");
+  CHECK(maker.example.has_derived());
+  CHECK_EQ(maker.example.raw_runs(), std::size_t{3});
+  CHECK_EQ(maker.example.raw_features(), std::size_t{3});
+  maker.derivation.derive(maker.example, false, maker.names);  // once more: the same
+  CHECK_EQ(maker.runs(), "c:1 a:1 b:1 b(a):2 bb(a):2 m(a):2 z(a):2 ");
+  CHECK_EQ(maker.derivation.more(maker.example, maker.groups.number("z(a)")).end, 13U);
+  maker.need({"m(a)"});
+  maker.derivation.derive(maker.example, false, maker.names);
+  CHECK_EQ(maker.runs(), "c:1 a:1 b:1 m(a):2 ");
+  maker.need({});
+  maker.derivation.derive(maker.example, false, maker.names);
+  CHECK_EQ(maker.runs(), "c:1 a:1 b:1 ");
+  CHECK(!maker.example.has_derived());
+}
+
+TEST(given_groups_are_set_apart) {
+  Maker maker(2);
+  maker.add("own(f)", Kind::kGiven, "own(f)");
+  maker.add("bins(a,3)", Kind::kBins, "a", 3);
+  const std::string line = "1 |own(f) p:2 |a x:1 |missing(a) y |own(f) q:0.5 |b z |a w:3 |bins(a,3) mine";
+  maker.read(line);
+  CHECK_EQ(maker.runs(), "a:2 b:1 ");
+  CHECK(maker.derivation.has_given());
+  maker.derivation.derive(maker.example, false, maker.names);
+  CHECK_EQ(maker.runs(), "a:2 b:1 ");  // nobody wants them
+  maker.need({"own(f)", "missing(a)", "bins(a,3)"});
+  maker.derivation.derive(maker.example, false, maker.names);
+  CHECK_EQ(maker.runs(), "a:2 b:1 bins(a,3):1 missing(a):1 own(f):2 ");
+  const std::uint32_t seed = maker.groups.seed(maker.groups.number("own(f)"));
+  CHECK_EQ(maker.example.hashes[5], hash_name("p", seed));
+  CHECK_EQ(maker.example.hashes[6], hash_name("q", seed));
+  CHECK(maker.example.values[5] == 2.0F && maker.example.values[6] == 0.5F);
+  CHECK_EQ(maker.example.hashes[3], hash_name("mine", maker.groups.seed(maker.groups.number("bins(a,3)"))));
+  maker.read("1 |a x:1 |b y");
+  CHECK(!maker.derivation.has_given());
+  maker.derivation.derive(maker.example, false, maker.names);
+  CHECK_EQ(maker.runs(), "a:1 b:1 ");  // what was given is given once
+  maker.read("1 |missing(a) |own(f)");
+  CHECK_EQ(maker.runs(), "");
+  maker.derivation.derive(maker.example, true, maker.names);
+  CHECK_EQ(maker.runs(), "");
+}
+
+TEST(missing_cells_are_noted_when_they_are_learned) {
+  Maker maker(2);
+  const std::uint32_t missing = maker.groups.number("missing(a)");
+  CHECK(!maker.derivation.knows(missing));
+  maker.read("1 |a x:1 |missing(a) y");
+  CHECK(maker.derivation.knows(missing));
+  maker.derivation.derive(maker.example, false, maker.names);
+  CHECK(maker.derivation.brought().empty());
+  const std::uint64_t before = maker.derivation.version();
+  maker.learn("1 |missing(b) y |missing(a) y |own(x) z");
+  CHECK_EQ(maker.derivation.brought().size(), std::size_t{2});
+  CHECK_EQ(maker.derivation.version(), before + 3);  // own(x) is a column of its own
+  maker.learn("1 |missing(b) y |missing(a) y |own(x) z");
+  CHECK_EQ(maker.derivation.brought().size(), std::size_t{2});
+  CHECK_EQ(maker.derivation.version(), before + 3 + 1);  // own(x) is ready
+}
+
+TEST(before_it_is_on_nothing_is_derived) {
+  Groups groups;
+  Derivation derivation(groups);
+  Example example;
+  TextNames names;
+  derivation.add(groups.number("lag(a,1)"), Kind::kLag, groups.number("a"), 1);
+  derivation.add(groups.number("lag(label,1)"), Kind::kLag, kLabel, 1);
+  derivation.need(derivation.find_needed({groups.number("lag(a,1)")}));
+  for (int i = 0; i < 3; ++i) {
+    CHECK(parse_line("1 |a x:2 |missing(a) y", groups, example));
+    derivation.set_apart(example);
+    derivation.derive(example, true, names);
+    CHECK_EQ(example.runs.size(), std::size_t{2});
+    derivation.observe(example);
+    CHECK(derivation.named(example, groups.number("lag(label,1)")).empty());
+    CHECK_EQ(derivation.more(example, groups.number("lag(a,1)")).end, 0U);
+  }
+  CHECK(derivation.columns().empty() && derivation.brought().empty());
+  derivation.turn_on(2);
+  for (int i = 0; i < 2; ++i) {
+    CHECK(parse_line("1 |a x:2 |missing(a) y", groups, example));
+    derivation.set_apart(example);
+    derivation.derive(example, true, names);
+    CHECK_EQ(example.runs.size(), static_cast<std::size_t>(1 + i));
+    derivation.observe(example);
+  }
+}
+
+TEST(predicting_is_a_pure_read) {
+  Maker maker(3), untouched(3);
+  Rng rng(9), other(10);
+  for (Maker* each : {&maker, &untouched}) {
+    for (const Asked& one : asked()) each->add(one.name, one.kind, one.source, one.parameter);
+    each->need(asked_names());
+  }
+  for (int i = 0; i < 300; ++i) {
+    const std::string line = numeric_line(rng);
+    maker.learn(line);
+    untouched.learn(line);
+    const std::string before = maker.seen();
+    for (int k = 0; k < 3; ++k) {
+      maker.read(numeric_line(other, false) + print(" |a new%d:3 |fresh%d x:1 |missing(q%d) z", i, i, i));
+      maker.derivation.derive(maker.example, false, maker.names);
+      maker.derivation.named(maker.example, maker.groups.number(asked_names()[static_cast<std::size_t>(k)]));
+    }
+    CHECK_EQ(maker.seen(), before);
+    CHECK_EQ(untouched.seen(), before);
+  }
+}
+
+// An example may fail after it was derived: what it showed is unknown as before.
+TEST(what_was_not_learned_is_forgotten) {
+  Maker maker(3), untouched(3);
+  Rng rng(11), other(12);
+  for (Maker* each : {&maker, &untouched}) {
+    for (const Asked& one : asked()) each->add(one.name, one.kind, one.source, one.parameter);
+    each->need(asked_names());
+  }
+  for (int i = 0; i < 300; ++i) {
+    for (int k = 0; k < 2; ++k) {
+      maker.read(numeric_line(other) + print(" |a new%d:3 n%d:2 |fresh%d x:1 |missing(q%d) z", i, k, k, i));
+      maker.derivation.derive(maker.example, true, maker.names);
+    }
+    const std::string line = numeric_line(rng);
+    maker.learn(line);
+    untouched.learn(line);
+    CHECK_EQ(maker.seen(), untouched.seen());
+  }
+}
+
+TEST(a_group_has_at_most_256_columns) {
+  Maker maker(2);
+  maker.add("lag(a,1)", Kind::kLag, "a", 1);
+  std::string line = "1 |a";
+  for (int i = 0; i < 300; ++i) line += print(" c%d:%d", i, i + 1);
+  maker.learn(line + " |b x:1");
+  CHECK_EQ(maker.derivation.columns().size(), kMostColumns + 1);
+  CHECK_EQ(*maker.derivation.columns()[255].name, "c255");
+  const std::string found = maker.make("lag(a,1)", line);
+  CHECK(found.find("c255.1:256") != std::string::npos);
+  CHECK(found.find("c256.1") == std::string::npos);
+  for (int i = 0; i < 3; ++i) maker.learn(line + print(" more%d:1", i));
+  CHECK_EQ(maker.derivation.columns().size(), kMostColumns + 1);
+  CHECK_EQ(maker.make("lag(a,1)", "|a c299:1 c0:2"), found);
+}
+
+TEST(all_groups_have_at_most_4096_columns) {
+  Maker maker(2);
+  std::string line = "1";
+  for (int g = 0; g < 20; ++g) {
+    line += print(" |%c%d", 'a' + g, g);
+    for (int i = 0; i < 230; ++i) line += print(" c%d:%d", i, i + 1);
+  }
+  for (int i = 0; i < 3; ++i) maker.learn(line);
+  CHECK_EQ(maker.derivation.columns().size(), kMostTracked);
+  maker.learn("1 |zoo x:1");
+  CHECK_EQ(maker.derivation.columns().size(), kMostTracked);
+  CHECK(maker.derivation.bytes() > kMostTracked * 500);
+  // Columns that are dropped again make room.
+  Maker tight(2);
+  tight.read(line);
+  tight.derivation.derive(tight.example, true, tight.names);
+  tight.learn("1 |zoo x:1");
+  CHECK_EQ(tight.derivation.columns().size(), std::size_t{1});
+}
+
+TEST(groups_that_stand_twice_are_one_source) {
+  Maker apart(4), together(4);
+  for (Maker* each : {&apart, &together}) {
+    each->groups.number("a");
+    each->groups.number("alpha");
+    each->groups.number("b");
+    for (const Asked& one : asked()) each->add(one.name, one.kind, one.source, one.parameter);
+    each->need(asked_names());
+  }
+  Rng rng(13);
+  for (int i = 0; i < 60; ++i) {
+    const int x = static_cast<int>(rng.below(9)) + 1, y = static_cast<int>(rng.below(5)) + 1;
+    apart.learn(print("%d |a x:%d |alpha q |a y:%d |b k:%d |a x:2", i % 3, x, y, x));
+    together.learn(print("%d |a x:%d y:%d x:2 |alpha q |b k:%d", i % 3, x, y, x));
+    CHECK_EQ(apart.seen(), together.seen());
+    for (const std::string& name : asked_names()) {
+      CHECK_EQ(apart.make(name, print("|b k:1 |a x:%d |alpha q |a y:%d", y, x)),
+               together.make(name, print("|b k:1 |a x:%d y:%d |alpha q", y, x)));
+    }
+  }
+}
+
+TEST(zeros_are_not_there) {
+  Maker maker(3);
+  for (const Asked& one : asked()) maker.add(one.name, one.kind, one.source, one.parameter);
+  for (int i = 0; i < 20; ++i) maker.learn("1 |a x:0 |b k:0 |hour h:0");
+  CHECK(maker.derivation.columns().empty());
+  teach(maker, {1, 2, 3});
+  for (const std::string& name : asked_names()) {
+    const bool past = name.rfind("lag", 0) == 0 || name.rfind("ewma", 0) == 0;
+    if (!past) CHECK_EQ(maker.make(name, "|a x:0 y:0"), "");
+  }
+}
+
+TEST(wrong_groups_are_told) {
+  Maker maker;
+  const auto add = [&](Kind kind, const std::string& source, double parameter) {
+    maker.add(print("wrong%d(%s,%g)", static_cast<int>(kind), source.c_str(), parameter), kind, source, parameter);
+  };
+  const double nan = std::nan("");
+  for (const double no : {1.0, 0.0, -3.0, 1e9, nan}) CHECK_THROWS(add(Kind::kBins, "a", no), std::invalid_argument);
+  for (const double no : {0.0, 1e9, nan}) CHECK_THROWS(add(Kind::kLag, "a", no), std::invalid_argument);
+  for (const double no : {-0.5, 1.5, nan}) CHECK_THROWS(add(Kind::kEwma, "a", no), std::invalid_argument);
+  CHECK_THROWS(add(Kind::kCyclic, "a", 0.0), std::invalid_argument);
+  CHECK_THROWS(add(Kind::kBins, "", 3), std::invalid_argument);
+  CHECK_THROWS(add(Kind::kLog, "", 0), std::invalid_argument);
+  const std::uint32_t group = maker.add("lag(a,1)", Kind::kLag, "a", 1);
+  maker.add("lag(a,1)", Kind::kBins, "b", 8);  // the first stays
+  maker.learn("1 |a x:3");
+  CHECK_EQ(maker.derivation.bases(group).size(), std::size_t{1});
+  CHECK_EQ(maker.make("lag(a,1)", "|b y"), "x.1:3");
+  CHECK_EQ(maker.make("unknown", "|b y"), "");
+  CHECK(maker.derivation.bases(maker.groups.number("unknown")).empty());
+  CHECK_EQ(maker.derivation.more(maker.example, maker.groups.number("unknown")).end, 0U);
+}
+
+TEST(groups_that_are_derived_late_know_the_columns) {
+  Maker early(4), late(4);
+  Rng rng(14);
+  for (const Asked& one : asked()) early.add(one.name, one.kind, one.source, one.parameter);
+  for (int i = 0; i < 100; ++i) {
+    const std::string line = numeric_line(rng);
+    if (line.find("|bins") != std::string::npos || line.find("|own") != std::string::npos) continue;
+    early.learn(line);
+    late.learn(line);
+  }
+  for (const Asked& one : asked()) late.add(one.name, one.kind, one.source, one.parameter);
+  for (int i = 0; i < 30; ++i) {
+    const std::string line = numeric_line(rng, false);
+    for (const Asked& one : asked()) {
+      if (one.kind == Kind::kLag || one.kind == Kind::kEwma) continue;
+      CHECK_EQ(early.make(one.name, line), late.make(one.name, line));
+    }
+  }
+}
+
+TEST(all_kinds_are_what_a_naive_derivation_gives) {
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    const std::size_t first = seed % 3 == 0 ? 1 : 5 + 11 * seed;
+    Maker maker(first);
+    NaiveDerivation naive(first);
+    for (const Asked& one : asked()) maker.add(one.name, one.kind, one.source, one.parameter);
+    maker.need(asked_names());
+    Rng rng(500 + seed);
+    for (int i = 0; i < 400; ++i) {
+      const std::string line = numeric_line(rng);
+      maker.read(line);
+      const std::vector<Raw> raw = raw_of(maker.example, maker.groups);
+      maker.derivation.derive(maker.example, true, maker.names);
+      for (const Asked& one : asked()) {
+        const std::uint32_t group = maker.groups.number(one.name);
+        Features made;
+        for (std::size_t r = maker.example.raw_runs(); r < maker.example.runs.size(); ++r) {
+          const Run run = maker.example.runs[r];
+          for (std::uint32_t k = run.begin; run.group == group && k < run.end; ++k) {
+            made.emplace_back(print("%08x", maker.example.hashes[k]), maker.example.values[k]);
+          }
+        }
+        if (line.find("|" + one.name) != std::string::npos) {
+          CHECK(!made.empty());  // it was given
+          continue;
+        }
+        Features expected = naive.make(one, raw);
+        for (auto& [name, value] : expected) name = print("%08x", hash_name(name, maker.groups.seed(group)));
+        CHECK_EQ(Maker::show(made), Maker::show(expected));
+        // The screen is given the same.
+        const std::uint32_t before = static_cast<std::uint32_t>(maker.example.hashes.size());
+        const std::size_t room = maker.example.hashes.capacity();
+        const Run run = maker.derivation.more(maker.example, group);
+        CHECK_EQ(run.end - run.begin, static_cast<std::uint32_t>(expected.size()));
+        CHECK(run.end == run.begin || run.begin == before);
+        CHECK_EQ(maker.example.hashes.capacity(), room);  // it was made before
+        maker.example.runs.resize(maker.example.runs.size() - (run.end > run.begin ? 1 : 0));
+        maker.example.hashes.resize(before);
+        maker.example.values.resize(before);
+      }
+      maker.derivation.observe(maker.example);
+      naive.observe(raw, maker.example.label, [&](const Raw& one) {
+        return maker.names.name(maker.groups, maker.groups.number(one.group), one.hash);
+      });
+    }
+  }
+}
+
+// A feature that stands there often gives often: there is room for all of it.
+TEST(there_is_room_for_whatever_the_screen_asks_for) {
+  Maker maker(3);
+  for (const Asked& one : asked()) maker.add(one.name, one.kind, one.source, one.parameter);
+  for (int i = 1; i <= 3; ++i) maker.learn(print("%d |a x:%d |b k:%d |hour h:%d", i, i, i, i));
+  std::string line = "1 |a";
+  for (int i = 0; i < 500; ++i) line += " x:1.5";
+  line += " |hour";
+  for (int i = 0; i < 500; ++i) line += " h:1.5";
+  maker.read(line + " |missing(a) x y z");
+  maker.derivation.derive(maker.example, true, maker.names);
+  const std::size_t room = maker.example.hashes.capacity();
+  const std::size_t room_for_runs = maker.example.runs.capacity();
+  for (const std::string& name : asked_names()) maker.derivation.more(maker.example, maker.groups.number(name));
+  CHECK(maker.example.hashes.size() > 5000);
+  CHECK_EQ(maker.example.hashes.capacity(), room);
+  CHECK_EQ(maker.example.values.capacity(), maker.example.hashes.capacity());
+  CHECK_EQ(maker.example.runs.capacity(), room_for_runs);
+}
+
+TEST(names_come_from_the_line) {
+  Maker maker(2);
+  maker.learn("1 |a x:2 color:red 17:3 :4 :5 |a:0.5 y |b x");
+  std::set<std::string> names;
+  for (const auto& [group, name, stats] : maker.derivation.columns()) {
+    names.insert(maker.groups[group].name + "." + *name);
+  }
+  CHECK((names == std::set<std::string>{"a.x", "a.color=red", "a.17", "a.0", "a.1", "a.y", "b.x"}));
+}
