@@ -326,6 +326,17 @@ def test_to_predict_changes_nothing() -> None:
     assert seen(asked) == seen(plain)
 
 
+def test_the_first_dict_that_is_learned_turns_derivation_on() -> None:
+    rows = [({"u": {"a": r["km"], "b": r["t"]}}, r["y"]) for r in ROWS[:100]]
+    asked, plain = ChaCha(), ChaCha()
+    for x, y in rows:
+        asked.predict_one(x)  # from now on dicts of this form are read natively
+        asked.learn_one(x, y)
+        plain.learn_one(x, y)
+    assert seen(asked) == seen(plain)
+    assert list(asked.observed.groups) == ["u"]
+
+
 def test_a_column_that_is_called_like_an_offer_is_part_of_it() -> None:
     table = pa.table({"x": [1.0, None] * 50, "missing(x)": [None, 2.0] * 50, "y": [1.0, 2.0] * 50})
     whole, single = tuned(), tuned()

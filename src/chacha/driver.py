@@ -140,6 +140,11 @@ class Driver(ABC):
         been learned, and all is as if nothing had been proposed.
         """
 
+    @property
+    def derives_later(self) -> bool:
+        """Whether groups will be derived once rows of tables or dicts come."""
+        return self._features is not None
+
     def derive_from_here(self) -> None:
         """Rows of tables or dicts come: from now on groups are derived, if they may be."""
         policy, self._features = self._features, None

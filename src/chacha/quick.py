@@ -56,7 +56,7 @@ class Quick:
             y = float(y)
         if type(x) is str:
             return driver.learn_line(x, y, weight)
-        if type(x) is dict and not self._reader.kinds:
+        if type(x) is dict and not self._reader.kinds and not driver.derives_later:
             for plan in self._plans:
                 if (decisions := driver.learn_dict(plan, x, y, weight)) is not None:
                     return decisions
