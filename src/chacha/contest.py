@@ -111,10 +111,9 @@ class Contest:
 
     def constants(self) -> dict[str, Any]:
         """What else is set, for reports."""
-        parts = self.starting, self.screening, self.serving.policy
-        names = "starting", "screening", "blending"
-        found = {name: describe(part) for name, part in zip(names, parts, strict=True)}
-        return {**found, "first_lease": self.first_lease}
+        parts = {"starting": self.starting, "screening": self.screening}
+        found = {**parts, "blending": self.serving.policy}
+        return {**{n: describe(p) for n, p in found.items()}, "first_lease": self.first_lease}
 
     def serve(self, raw: Mapping[Config, float]) -> float:
         """The prediction that is served."""
@@ -236,13 +235,12 @@ class Contest:
         """Challengers for the free slots."""
         if self.budget < 2:
             return []
-        groups, columns = seen.groups, seen.columns
-        candidates = partial(self.moves.candidates, self.champion, groups, columns)
-        self.window.set(self.screen, self.champion, seen, candidates)
+        C, groups, columns = self.champion, seen.groups, seen.columns
+        self.window.set(self.screen, C, seen, partial(self.moves.candidates, C, groups, columns))
         told: list[Decision] = []
         while len(self.pairings) < self.budget - 1:
             live = {self.came_by[c]: pairing.n for c, pairing in self.pairings.items()}
-            move = self.moves.next(Asked(self.champion, groups, self.screen, live, self.t, columns))
+            move = self.moves.next(Asked(C, groups, self.screen, live, self.t, columns))
             if move is None or move.config in self.live:
                 break
             self._pair(move)

@@ -22,7 +22,7 @@ __all__ = ["PlainDriver"]
 class PlainDriver(Driver):
     """Lines 4-9 of Algorithm 1 around the core, for one labelled example at a time.
 
-    >>> from chacha import Config, ReferencePool, SampleComplexity, parse_line
+    >>> from chacha import ChampionChallengers, Config, ReferencePool, SampleComplexity, parse_line
     >>> from chacha.losses import Squared
     >>> core = ChampionChallengers(
     ...     Config(), budget=2, oracle=lambda c, groups: [], evidence=SampleComplexity()

@@ -67,7 +67,8 @@ def load_champion(model: Any, found: VWModel, path: str | PathLike[str]) -> None
     if not isinstance(model.pool, NativePool):
         raise PoolError("only the native pool starts from a VW model; leave pool out")
     derives = bool(derived_in(found.config)) or exists(features_path(path))
-    if derives and model.space.features is not None:
+    features = model.space.features
+    if derives and features is not None and features.text:
         told = f"{fspath(path)} is of a champion with derived groups, and goes on with the text of"
         remedy = "leave features out of what is tuned"
         raise ConfigError(f"{told} chacha transform, where they are plain groups; {remedy}")
