@@ -190,7 +190,7 @@ std::vector<Step> contested_life() {
   steps.push_back([](World& world) {
     world.engine.record().wanted = world.engine.record().tags_wanted = true;
     BlendRules blending;
-    blending.burn_in = 5;
+    blending.burn_in = blending.early = 5;
     world.engine.set_contest_rules(ServedLoss(), {}, blending, 1.0, 0.5);
   });
   steps.push_back(start(0, 18, with(0.5F, 0.5F), {}));

@@ -144,8 +144,9 @@ inline std::string picture(Derivation& derivation, const Groups& groups) {
   std::map<std::string, std::string> bases;
   for (std::uint32_t group = 0; group < groups.size(); ++group) {
     std::string& made = bases[groups[group].name];
-    for (const auto& [column, at, past] : derivation.bases(group)) {
+    for (const auto& [column, at, past, hash] : derivation.bases(group)) {
       made += print("%llu ", static_cast<unsigned long long>(derivation.clock(group))) + column;
+      made += print(" %u", hash);
       for (const float value : at) made += " " + short_text(value);
       for (const float value : past) made += print(" %a", static_cast<double>(value));
       made += '\n';

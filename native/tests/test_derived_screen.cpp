@@ -174,16 +174,14 @@ TEST(derived_candidates_are_screened_as_a_naive_screen_does) {
         }
       }
       derivation.derive(example, true, names);
-      std::size_t features = raw.size();
       for (const Raw& one : raw) ++active[one.group];
       for (const std::uint32_t group : needed) {
-        features += named[groups[group].name].size();
         active[groups[group].name] += static_cast<std::int64_t>(named[groups[group].name].size());
       }
       const double residual = rng.chance(50) ? std::nan("") : rng.real() * 4.0 - 2.0;
       screen.prepare(example, groups.size(), live);
       screen.learn(example, derivation, residual, live);
-      naive.learn(named, residual, static_cast<double>(features * live));
+      naive.learn(named, residual, static_cast<double>(raw.size() * live));
       derivation.observe(example);
       naive_derivation.observe(raw, example.label, [&](const Raw& one) {
         return names.name(groups, groups.number(one.group), one.hash);
