@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -68,8 +68,7 @@ def find_sets(folder: Path | None, openml: bool) -> list[DataSet]:
     """
     found = []
     if folder is not None:
-        listed = _in_folder(folder)
-        found = [data for data, task in listed if task == "regression" or data.number in REPORTED]
+        found = list(_in_folder(folder, "regression", REPORTED))
     if openml:
         ids = missing_ids(found)
         found += [DataSet(f"openml {number}", number, f"openml:{number}") for number in ids]
@@ -80,7 +79,7 @@ def find_sets(folder: Path | None, openml: bool) -> list[DataSet]:
 
 def find_binary(folder: Path) -> list[DataSet]:
     """The sets of a folder with two classes."""
-    return [data for data, task in _in_folder(folder) if task == "binary"]
+    return list(_in_folder(folder, "binary"))
 
 
 def missing_ids(found: Iterable[DataSet]) -> list[int]:
@@ -89,8 +88,8 @@ def missing_ids(found: Iterable[DataSet]) -> list[int]:
     return [number for number in dict.fromkeys((*REPORTED, *LISTED)) if number not in have]
 
 
-def _in_folder(folder: Path) -> Iterator[tuple[DataSet, str]]:
-    """The regression and binary sets of a folder, with their tasks."""
+def _in_folder(folder: Path, wanted: str, numbers: Sequence[int] = ()) -> Iterator[DataSet]:
+    """The sets of a folder with that task, or with one of the numbers."""
     index = folder / "INDEX.tsv"
     if not index.exists():
         raise ConfigError(f"{index}: no such file; it tells the names, targets and OpenML numbers")
@@ -101,13 +100,13 @@ def _in_folder(folder: Path) -> Iterator[tuple[DataSet, str]]:
             except KeyError as error:
                 raise ConfigError(f"{index}:{i}: there is no column {error}") from error
             known = int(number) if number.isdecimal() else None
-            if task not in ("regression", "binary") and known not in REPORTED:
+            if task != wanted and known not in numbers:
                 continue
             paths = [path for end in ENDINGS if (path := folder / f"{name}{end}").exists()]
             if not paths:
                 raise ConfigError(f"{index}:{i}: there is no file {name}.csv.gz")
             exact = not (row.get("exact_or_relative") or "").startswith("near relative")
-            yield DataSet(name, known, str(paths[0]), row.get("target") or None, exact), task
+            yield DataSet(name, known, str(paths[0]), row.get("target") or None, exact)
 
 
 def stream_of(data: DataSet, limit: int) -> Stream:

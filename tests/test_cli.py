@@ -119,7 +119,7 @@ def test_the_printed_command_line_is_the_champion(stream: Path) -> None:
 
 
 def test_predictions_read_back_exactly(stream: Path, tmp_path: Path) -> None:
-    here = [step.prediction for step in ChaCha.paper().steps(chacha.open_source(stream), limit=50)]
+    here = [step.prediction for step in ChaCha().steps(chacha.open_source(stream), limit=50)]
     words = ("run", str(stream), "--limit", "50", "--quiet", "--predictions")
     cli(*words, str(tmp_path / "p.parquet"))
     assert pq.read_table(tmp_path / "p.parquet")["prediction"].to_pylist() == here

@@ -188,8 +188,8 @@ class Features:
         if wrong:
             known = ", ".join(DEFAULT_KINDS)
             raise ConfigError(f"there is no kind {wrong[0]!r} that is offered by itself; {known}")
-        if not 2 <= self.knots <= 256 or not 8 <= self.first <= 100_000:
-            raise ConfigError(f"knots lie in 2 to 256 and first in 8 to 100000, got {self}")
+        if not 2 <= self.knots <= 256 or not 8 <= self.first <= 10_000:
+            raise ConfigError(f"knots lie in 2 to 256 and first in 8 to 10000, got {self}")
         for name in self.more:
             check_feature(name)
         for name, function in self.own.items():
