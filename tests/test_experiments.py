@@ -46,6 +46,10 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("data")
     for name, rows, offset in (("fried", 500, 0.0), ("long", 900, 0.0), ("news", 300, 200.0)):
         write_set(folder, name, rows, offset)
+    rng = random.Random(5)
+    rows_ = [(rng.uniform(-1, 1), rng.uniform(-1, 1)) for _ in range(120)]
+    clicks = "".join(f"{a:.4f},{b:.4f},{int(a > b)}\n" for a, b in rows_)
+    (folder / "clicks.csv.gz").write_bytes(gzip.compress(f"a,b,y\n{clicks}".encode()))
     (folder / "INDEX.tsv").write_text(
         "name\topenml_id\ttask\ttarget\texact_or_relative\n"
         "long\t1201\tregression\ty\texact\n"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,8 +25,12 @@ STAR = "interactions aa, ab, ac, ad, ae"
 
 
 def run(preset: str, space: Mapping[str, Any], init: Mapping[str, Any], stream: str) -> ChaCha:
-    make = {"paper": ChaCha.paper, "flaml": ChaCha.flaml, "chacha": ChaCha}[preset]
-    model = make(pool=ReferencePool(), space=space, init=init, seed=1, keep_decisions=10**6)
+    presets: dict[str, Callable[..., ChaCha]] = {
+        "paper": ChaCha.paper,
+        "flaml": ChaCha.flaml,
+        "chacha": ChaCha,
+    }
+    model = presets[preset](pool=ReferencePool(), space=space, init=init, seed=1, keep_decisions=10**6)
     model.run(f"synth:{stream}")
     return model
 
