@@ -30,7 +30,9 @@ def run(preset: str, space: Mapping[str, Any], init: Mapping[str, Any], stream: 
         "flaml": ChaCha.flaml,
         "chacha": ChaCha,
     }
-    model = presets[preset](pool=ReferencePool(), space=space, init=init, seed=1, keep_decisions=10**6)
+    model = presets[preset](
+        pool=ReferencePool(), space=space, init=init, seed=1, keep_decisions=10**6
+    )
     model.run(f"synth:{stream}")
     return model
 

@@ -34,6 +34,7 @@ class FeatureMoves:
         self.policy = policy
         self._columns: Sequence[Column] | None = None
         self._offered: list[Offered] = []
+        self._names: tuple[Sequence[Column], Config, list[str]] | None = None
 
     def offered(self, columns: Sequence[Column]) -> list[Offered]:
         """All that is offered by what the columns look like, and why."""
@@ -43,9 +44,12 @@ class FeatureMoves:
 
     def names(self, champion: Config, columns: Sequence[Column]) -> list[str]:
         """What the champion does not have, and finer bins of those that it has."""
-        every = [name for name, _ in self.offered(columns)]
-        every += self._finer(champion, columns)
-        return [name for name in every if name not in champion.features]
+        if self._names is None or self._names[0] is not columns or self._names[1] != champion:
+            every = [name for name, _ in self.offered(columns)]
+            every += self._finer(champion, columns)
+            have = set(champion.features)
+            self._names = columns, champion, [name for name in every if name not in have]
+        return self._names[2]
 
     def why(self, names: Sequence[str], columns: Sequence[Column]) -> str:
         """Why derived groups were offered, in words.

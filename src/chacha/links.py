@@ -111,7 +111,7 @@ class ContestLink:
     def __init__(self, core: Contest, pool: NativePool, loss: Loss) -> None:
         self.core, self.engine = core, pool.engine
         engine = pool.engine
-        core.screen = NativeScreen(pool, core.screening.looks)
+        self.screen = core.screen = NativeScreen(pool, core.screening.looks)
         evidence, blending = core.evidence, core.serving.policy
         coin = evidence.coin
         engine.set_contest_rules(
@@ -146,6 +146,7 @@ class ContestLink:
         """The engine's sums as the algorithm's."""
         core, serving = self.core, self.core.serving
         core.t = self.engine.t
+        self.screen.look_again()
         challengers, told, core.level, core.charged = self.engine.contest
         other, serving.share, serving.most, serving.lost, serving.champion_lost = told
         live = core.B
@@ -181,11 +182,10 @@ HELPING = ("n", "none", "half", "whole", "noise", "apart")
 
 
 class _Now(NamedTuple):
-    t: int
     rounds: int
     gains: Mapping[Product, float]
     means: Mapping[str, float]
-    widths: dict[Config, float]
+    widths: dict[Config | Product, float]
 
 
 class NativeScreen:
@@ -221,12 +221,18 @@ class NativeScreen:
 
     def width_of(self, product: Product) -> float:
         """Features that the product gives an example, about."""
-        return product_width(product, self._now().means)
+        now = self._now()
+        if product not in now.widths:
+            now.widths[product] = product_width(product, now.means)
+        return now.widths[product]
+
+    def look_again(self) -> None:
+        """Examples were learned since."""
+        self._found = None
 
     def _now(self) -> _Now:
         """What the screen has found; while one decision is made it stays the same."""
-        t = self.engine.t
-        if self._found is None or self._found.t != t:
+        if self._found is None:
             rounds, found = self.engine.screened
             examples, active = self.engine.active
             gains = {
@@ -235,7 +241,7 @@ class NativeScreen:
                 if looks and math.isfinite(gain)
             }
             means = mean_features(dict(active), examples, self._sizes)
-            self._found = _Now(t, rounds, gains, means, {})
+            self._found = _Now(rounds, gains, means, {})
         return self._found
 
     def set(self, products: Sequence[Product], sizes: Mapping[str, int]) -> None:

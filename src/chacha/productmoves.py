@@ -35,6 +35,7 @@ class ProductMoves:
     def __init__(self, order: int, squares: bool, best: int, few: int) -> None:
         self.order, self.squares, self.best, self.few = order, squares, best, few
         self._known: tuple[tuple[str, ...], list[Product], list[Product]] | None = None
+        self._faces: tuple[object, list[Product]] | None = None
 
     def candidates(self, champion: Config, groups: Sequence[str]) -> list[Product]:
         """Products the champion does not have: pairs, then its products with groups and products.
@@ -77,7 +78,7 @@ class ProductMoves:
             if self.squares:
                 yield "all pairs and squares", [*pairs, *squares]
             if champion.features:
-                yield "all derived pairs", face_pairs(champion, groups)
+                yield "all derived pairs", self._derived_pairs(champion, groups)
         best = ranked(champion, gains)
         for count in (self.best, self.few):
             if len(best) > 1:
@@ -93,6 +94,12 @@ class ProductMoves:
             squares = [product((group, group)) for group in groups]
             self._known = tuple(groups), squares, every
         return self._known[1], self._known[2]
+
+    def _derived_pairs(self, champion: Config, groups: Sequence[str]) -> list[Product]:
+        asked = champion.features, tuple(groups)
+        if self._faces is None or self._faces[0] != asked:
+            self._faces = asked, face_pairs(champion, groups)
+        return self._faces[1]
 
     def _leaders(self, groups: Sequence[str], gains: Gains) -> Iterable[str]:
         """The group whose products help most; any, as long as that is not known."""

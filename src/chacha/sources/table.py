@@ -122,9 +122,12 @@ class TableReader:
 
     def _items(self, batch: Batch) -> Iterator[Row]:
         """The rows of a batch, as a block if all is known of its columns."""
-        unknown = [name for name in self.schema.features if name not in self._kinds]
-        if not self._in_blocks or batch.ragged or (unknown and not self._empty(batch, unknown)):
+        if not self._in_blocks or batch.ragged:
             yield from self._rows(self._prepare(batch))
+            return
+        unknown = [name for name in self.schema.features if name not in self._kinds]
+        if unknown and (cell := self._first_cell(batch, unknown)) < len(batch.columns):
+            yield from self._learn_kinds(batch, cell)
             return
         coded = self._coded_columns()
         while coded and not self._adopted:  # what is declared gets the first codes
@@ -161,10 +164,21 @@ class TableReader:
             return set()
         return {name for name in self.schema.features if self._kinds.get(name) is Kind.CATEGORY}
 
-    def _empty(self, batch: Batch, names: Sequence[str]) -> bool:
-        """Whether columns of which nothing is known yet have no cell in a batch."""
-        made = self._prepare(batch)
-        return all(made.columns[name].null_count == len(made.columns[name]) for name in names)
+    def _first_cell(self, batch: Batch, names: Sequence[str]) -> int:
+        """The first row with a cell in one of some columns; if there is none, how many there are."""
+        made, rows = self._prepare(batch), len(batch.columns)
+        found = (pc.index(pc.is_valid(made.columns[name]), True).as_py() for name in names)
+        return min((row for row in found if row >= 0), default=rows)
+
+    def _learn_kinds(self, batch: Batch, first: int) -> Iterator[Row]:
+        """A batch in which columns get their first cell: some rows tell what they hold."""
+        before, batch = batch.split(first)
+        if first:
+            yield from self._items(before)
+        some, rest = batch.split(min(FIRST, len(batch.columns)))
+        yield from self._rows(self._prepare(some))
+        if len(rest.columns):
+            yield from self._items(rest)
 
     def finish(self) -> Iterator[Row]:
         """The last rows; to be called when the table has come to its end."""
