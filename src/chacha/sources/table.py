@@ -165,7 +165,7 @@ class TableReader:
         return {name for name in self.schema.features if self._kinds.get(name) is Kind.CATEGORY}
 
     def _first_cell(self, batch: Batch, names: Sequence[str]) -> int:
-        """The first row with a cell in one of some columns; if there is none, how many there are."""
+        """The first row with a cell in one of some columns; else how many rows there are."""
         made, rows = self._prepare(batch), len(batch.columns)
         found = (pc.index(pc.is_valid(made.columns[name]), True).as_py() for name in names)
         return min((row for row in found if row >= 0), default=rows)
