@@ -104,6 +104,11 @@ class Driver(ABC):
 
     @property
     @abstractmethod
+    def examples(self) -> int:
+        """How many examples were learned."""
+
+    @property
+    @abstractmethod
     def observed(self) -> StreamFacts:
         """What the stream has shown so far."""
 

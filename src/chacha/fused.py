@@ -125,6 +125,11 @@ class FusedDriver(Driver):
         return self._core
 
     @property
+    def examples(self) -> int:
+        """How many examples were learned: the engine counts them."""
+        return self.engine.t
+
+    @property
     def observed(self) -> NativeObserved:
         """What the stream has shown so far."""
         return self._observed

@@ -201,7 +201,7 @@ class ChaCha:
     @property
     def examples(self) -> int:
         """How many examples were learned."""
-        return self.core.t
+        return self._driver.examples
 
     @property
     def loss(self) -> float | None:

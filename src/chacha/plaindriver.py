@@ -56,6 +56,11 @@ class PlainDriver(Driver):
             self._baseline.start(self.initial)
 
     @property
+    def examples(self) -> int:
+        """How many examples were learned."""
+        return self._core.t
+
+    @property
     def observed(self) -> Observed:
         """What the stream has shown so far."""
         return self._observed
