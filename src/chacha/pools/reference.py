@@ -148,8 +148,8 @@ class ReferenceLearner:
         with np.errstate(all="ignore"):
             raw = f32(example.initial)
             for x, index, _ in self._features(example):
-                if slot := self.slots.get(index):
-                    raw += slot.w * x
+                slot = self.slots.get(index)
+                raw += (slot.w if slot else ZERO) * x  # 0 times an infinite product is no number
             return float(self._clip(raw))
 
     def _clip(self, raw: np.float32) -> np.float32:
