@@ -96,7 +96,7 @@ def rough(n: int, seed: int = 0) -> list[str]:
     """
     rng, lines = random.Random(f"rough {seed}"), list[str]()
     for i in range(n):
-        x = {name: rng.choice([0.0, 1.0, -2.0, rng.uniform(-2, 2), 1e10]) for name in "xyz"}
+        x = {name: rng.choice([0.0, 1.0, -2.0, rng.uniform(-2, 2), 1e30]) for name in "xyz"}
         y = 2 * (abs(x["x"]) > 1) + 3 * (x["y"] == 1.0) + rng.gauss(0, 0.1)
         words = ["|a " + " ".join(f"{name}:{value!r}" for name, value in x.items())]
         words += [f"|b {i % 5}:{i % 5} q{rng.randrange(3)}", f"|bins h:{rng.randrange(24)}"]
@@ -200,6 +200,7 @@ RULES: dict[str, dict[str, Any]] = {
             "features": ["bins(temp,8)", "onehot(hour)"],
         }
     },
+    "a product alone": {"init": {"interactions": [("bins(temp,8)", "kind")]}},
     "paper, given": {
         "evidence": chacha.SampleComplexity(),
         "blending": None,

@@ -13,7 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from chacha.config import Config, Value, canonical
 from chacha.errors import ConfigError
-from chacha.features import Features
+from chacha.features import Features, derived
 
 __all__ = ["Choice", "Domain", "Integer", "Interactions", "LogUniform", "Space", "Uniform"]
 
@@ -278,7 +278,8 @@ class Space:
         """c_init: the given values, and the learner's default for every other key.
 
         Values that are not in the space are fixed. A key without either is refused:
-        nothing is silently left untuned.
+        nothing is silently left untuned. If features are tuned, derived groups that are
+        multiplied are features too.
 
         >>> Space.of({"depth": Integer(1, 9)}).initial({}, defaults=dict().get)
         Traceback (most recent call last):
@@ -296,4 +297,8 @@ if it knows the option, give it an initial value: init={'depth': ...}, --init de
                     f"option, give it an initial value: init={{{key!r}: ...}}, --init {key}=..."
                 )
             values[key] = domain.cast(values[key])
-        return Config(init.get("interactions", ()), values, init.get("features", ()))
+        made = Config(init.get("interactions", ()), values, init.get("features", ()))
+        if self.features is None:  # then a group of such a name is the stream's own
+            return made
+        names = {name for p in made.interactions for name in p if derived(name) is not None}
+        return made.with_features(names)
