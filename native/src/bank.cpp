@@ -146,8 +146,9 @@ std::uint32_t Bank::start(const Options& options, std::vector<GroupList> product
   multiplier_[number] = multiplier;
   set_state(number, state);
   if (!dirty) return number;
-  clean(number);
-  if (from >= 0) {
+  if (from < 0) {
+    clean(number);
+  } else {
     for (std::size_t row = 0; row < std::size_t{used_} * 4; ++row) {
       table_.get()[row * width_ + number] = table_.get()[row * width_ + static_cast<std::size_t>(from)];
     }

@@ -87,7 +87,7 @@ class Bank {
   ModelState state(std::uint32_t lane) const;
   void set_state(std::uint32_t lane, const ModelState& state);
 
-  // Changes whenever `expand` met other features than before.
+  // Changes whenever `expand` met other features than before, derived ones aside.
   std::uint64_t expansion() const { return expansion_; }
   // The group that a single feature was first seen in, by its number in the expanded example.
   std::uint32_t& first_group(std::size_t feature) { return first_group_[places_[feature]]; }

@@ -194,8 +194,10 @@ void Bank::expand(const Example& example, bool learning, bool again) {
       } else {
         renew(example, learning);
       }
+      const std::size_t raw = example.raw_features();
+      const bool known = same && std::equal(last_hashes_.begin(), last_hashes_.begin() + raw, example.hashes.begin());
       last_hashes_ = example.hashes;
-      ++expansion_;
+      if (!known) ++expansion_;
     } catch (...) {
       complete_ = false;
       throw;

@@ -134,7 +134,11 @@ class Rulebook:
     def space(self, space: Space_ | None, pool: LivePool) -> Space:
         """What is tuned if nothing is said: the rate too, by the recommended rules."""
         if space is not None:
-            return Space.of(space)
+            made = Space.of(space)
+            if made.features is not None and not isinstance(pool, Derives):
+                told = f"{type(pool).__name__} cannot use derived groups"
+                raise ConfigError(f"{told}; leave features out, or take the native pool")
+            return made
         rate = not self.paper and pool.default("learning_rate") is not None
         derives = not self.paper and isinstance(pool, Derives)
         return Space(
