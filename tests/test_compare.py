@@ -80,7 +80,7 @@ def test_every_method_does_what_the_library_does(tmp_path: Path) -> None:
             assert outcome.promotions == summary.promotions
             assert outcome.champion == str(summary.champion)
             assert [point.n for point in outcome.curve][-1] == 900
-            assert len(outcome.curve) == 200
+            assert len(outcome.curve) == 100
 
 
 def test_offline_is_frozen_after_a_fifth_and_compared_over_the_rest(tmp_path: Path) -> None:
