@@ -413,7 +413,7 @@ def test_with_a_frozen_method_all_curves_begin_where_it_is_frozen(tmp_path: Path
     found = study(tmp_path, methods=["naive", "offline"]).finish()
     for line in figures().curves_figure(found.outcomes).axes[0].get_lines():
         x, y = line.get_data()
-        assert 180 < x[0] <= 185, line.get_label()
+        assert 180 < x[0] <= 189, line.get_label()
     assert y[-1] == pytest.approx(found.outcomes[STREAM]["offline"][0].loss)
     naive = found.outcomes[STREAM]["naive"][0]
     mean = figures().curve_of([naive], begin=180)[1]
