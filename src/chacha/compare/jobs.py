@@ -41,7 +41,7 @@ from chacha.survey import Survey, survey
 
 __all__ = ["Job", "Look", "LookAt", "Settings", "Stream"]
 
-MARKS = 100  # points of a curve
+MARKS = 200  # points of a curve
 
 
 @dataclass(frozen=True)
