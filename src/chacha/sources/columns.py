@@ -260,14 +260,22 @@ def _few_cells(
     return Made(cells, np.array(rows, np.int32))
 
 
+def null_words(nulls: Sequence[str]) -> list[str]:
+    """The words for an empty cell, NaN in all its spellings.
+
+    >>> null_words(["", "nan"])
+    ['', 'nan', 'NaN', 'NAN', 'Nan']
+    """
+    return [*nulls, "NaN", "NAN", "Nan"] if "nan" in nulls else list(nulls)
+
+
 def texts_or_nulls(column: pa.Array, nulls: Sequence[str]) -> pa.Array:
     """Texts without white space around them, null where they mean an empty cell.
 
     >>> texts_or_nulls(pa.array([" a ", "NA"]), ["", "NA"]).to_pylist()
     ['a', None]
     """
-    if "nan" in nulls:
-        nulls = [*nulls, "NaN", "NAN", "Nan"]
+    nulls = null_words(nulls)
     if len(column) < FEW:
         texts = [None if text is None else text.strip() for text in column.to_pylist()]
         return pa.array([None if text in nulls else text for text in texts], pa.string())

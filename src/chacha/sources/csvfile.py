@@ -20,7 +20,9 @@ from chacha.sources.base import Bad
 from chacha.sources.batch import DAMAGE, Batch
 from chacha.sources.bytestream import BLOCK, LONGEST, ByteReader
 from chacha.sources.cells import is_number
+from chacha.sources.columns import null_words
 from chacha.sources.filesource import FileSource
+from chacha.sources.numbers import plain_numbers
 from chacha.sources.schema import Schema
 from chacha.sources.spec import CsvDialect
 from chacha.sources.table import Row, TableReader
@@ -41,6 +43,7 @@ class CsvFile(FileSource):
 
     table: TableReader | None = None  # once it is being read
     format = CsvDialect()  # what was found out about it
+    _plain = True  # numbers were plain numbers so far
 
     @property
     def understood(self) -> str:  # type: ignore[override]
@@ -60,7 +63,7 @@ class CsvFile(FileSource):
         return self._items(in_blocks=True)
 
     def _items(self, in_blocks: bool) -> Iterator[Row]:
-        self.format = self.spec.csv
+        self.format, self._plain = self.spec.csv, True
         with self.open() as file:
             data = Recoded(file, self.spec.csv.encoding)
             columns = self._header(data)
@@ -69,7 +72,8 @@ class CsvFile(FileSource):
             table = self.table = TableReader(schema, self.reader, decimal, in_blocks)
             try:
                 for block in blocks(data, self.format.delimiter or ",", self.format.quote):
-                    yield from table.read(self._batch(block, columns))
+                    numbers = table.numbers if in_blocks else frozenset()
+                    yield from table.read(self._batch(block, columns, numbers))
                 yield from table.finish()
             except pa.ArrowInvalid as error:
                 raise SourceError(f"{self.name}: after row {table.row}: {error}") from error
@@ -79,8 +83,22 @@ class CsvFile(FileSource):
                 raise SourceError(f"{place}: a quote opens that never closes ({error})") from error
             yield from file.end(f"after row {table.row}")
 
-    def _batch(self, block: bytes, columns: list[str]) -> Batch:
-        """One block of whole rows, as columns of text."""
+    def _batch(self, block: bytes, columns: list[str], numbers: frozenset[str]) -> Batch:
+        """One block of whole rows, as columns of text; those that hold `numbers` as such.
+
+        If a cell is no plain number after all, the block is text: then it is told which.
+        """
+        if numbers and self._plain:
+            try:
+                batch = self._read(block, columns, numbers)
+                if not batch.damaged and all(map(plain_numbers, batch.columns.select(sorted(numbers)))):
+                    return batch
+            except pa.ArrowInvalid:
+                pass
+            self._plain = False  # where there is one such cell, there may be more
+        return self._read(block, columns, frozenset())
+
+    def _read(self, block: bytes, columns: list[str], numbers: frozenset[str]) -> Batch:
         batch = Batch(columns=None, text=set(columns))
 
         def note(bad: pacsv.InvalidRow) -> str:
@@ -104,7 +122,11 @@ class CsvFile(FileSource):
                 newlines_in_values=True,
                 invalid_row_handler=note,
             ),
-            convert_options=pacsv.ConvertOptions(column_types=dict.fromkeys(columns, pa.string())),
+            convert_options=pacsv.ConvertOptions(
+                column_types={c: pa.float64() if c in numbers else pa.string() for c in columns},
+                null_values=null_words(self.spec.nulls),
+                strings_can_be_null=False,
+            ),
         )
         return batch
 

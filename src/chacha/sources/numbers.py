@@ -13,7 +13,14 @@ from chacha.errors import BadExample
 from chacha.sources.cells import LARGEST_INTEGER, number
 from chacha.vwtext import FLOAT32_MAX
 
-__all__ = ["is_castable", "number_array", "numbers", "python_values", "quick_numbers"]
+__all__ = [
+    "is_castable",
+    "number_array",
+    "numbers",
+    "plain_numbers",
+    "python_values",
+    "quick_numbers",
+]
 
 
 def numbers(column: pa.Array, decimal: str = ".") -> list[float | BadExample]:
@@ -68,6 +75,20 @@ def number_array(column: pa.Array, decimal: str = ".") -> NDArray[np.float64] | 
     else:
         usable = bool(found.min() >= -most and found.max() <= most)  # false for NaN too
     return found if usable else None
+
+
+def plain_numbers(column: pa.ChunkedArray) -> bool:
+    """Whether numbers that were text are what their text says: finite, and no large integers.
+
+    >>> plain_numbers(pa.chunked_array([[1.5, None]])), plain_numbers(pa.chunked_array([[1e300]]))
+    (True, False)
+    """
+    ends = pc.min_max(column)
+    if column.null_count == len(column):
+        return True
+    low, high = ends["min"].as_py(), ends["max"].as_py()
+    usable = -LARGEST_INTEGER < low <= high < LARGEST_INTEGER
+    return usable and not pc.any(pc.is_nan(column)).as_py()
 
 
 NATIVE = (pa.float64(), pa.float32(), pa.int64(), pa.int32())

@@ -93,6 +93,15 @@ class TableReader:
         """What the columns hold, as far as it is known."""
         return self._kinds
 
+    @property
+    def numbers(self) -> frozenset[str]:
+        """Columns of text that are known to hold numbers, if these have a decimal point."""
+        if self.decimal != "." or self._held is not None:
+            return frozenset()
+        target = [self.schema.target] if self.spec.positive is None else []
+        known = [name for name, kind in self._kinds.items() if kind is Kind.NUMBER]
+        return frozenset(name for name in (*target, *known) if name in self.schema.wanted)
+
     def read(self, batch: Batch) -> Iterator[Row]:
         """The rows of a batch; the first ones are held back until the columns are decided."""
         nothing_open = self.decimal and all(name in self._kinds for name in self.schema.features)
