@@ -73,6 +73,7 @@ class Moves(Turns):
         self._points = 0  # in this round
         self.earlier: dict[str, Config] = {}  # champions, the last one first
         self.products = ProductMoves(self.order, squares, best, few)
+        self._bundled: dict[tuple[Config, tuple[Product, ...]], Config] = {}  # of this reign
         self._listed: tuple[tuple[Any, ...], list[Product]] | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -107,6 +108,7 @@ class Moves(Turns):
     def crowned(self, move: Move | None, dethroned: Config) -> None:
         """The champion changed; a step that won is remembered, and so is who was dethroned."""
         super().crowned(move, dethroned)
+        self._bundled.clear()
         earlier = {str(dethroned): dethroned, **self.earlier}
         self.earlier = dict(islice(earlier.items(), EARLIER))
         if move is not None and move.kind == "values":
@@ -166,7 +168,10 @@ class Moves(Turns):
             more = [p for p in products if p not in known]
             if have + sum(map(gains.width_of, more)) > most:
                 return None
-            return champion.with_products(more)
+            key = champion, tuple(more)
+            if key not in self._bundled:
+                self._bundled[key] = champion.with_products(more)
+            return self._bundled[key]
 
         for name, products in self.products.bundles(champion, groups, gains, most):
             yield name, partial(bundle, products)

@@ -91,7 +91,9 @@ class CsvFile(FileSource):
         if numbers and self._plain:
             try:
                 batch = self._read(block, columns, numbers)
-                if not batch.damaged and all(map(plain_numbers, batch.columns.select(sorted(numbers)))):
+                if not batch.damaged and all(
+                    map(plain_numbers, batch.columns.select(sorted(numbers)))
+                ):
                     return batch
             except pa.ArrowInvalid:
                 pass
