@@ -37,6 +37,9 @@ class Cell(NamedTuple):
 
 
 EMPTY = Cell("", ())
+_STRINGS = (pa.string(), pa.large_string(), pa.string_view())
+_BYTES = (pa.binary(), pa.large_binary(), pa.binary_view())
+_TEXTS = {column.id for column in (*_STRINGS, *_BYTES)}
 FEW = 16  # rows that are looked at one by one
 
 
@@ -112,10 +115,7 @@ def is_text(column: pa.DataType) -> bool:
     >>> is_text(pa.large_string()), is_text(pa.int8())
     (True, False)
     """
-    types = pa.types
-    texts = (types.is_string, types.is_large_string, types.is_string_view)
-    others = (types.is_binary, types.is_large_binary, types.is_binary_view)
-    return any(test(column) for test in (*texts, *others))
+    return column.id in _TEXTS
 
 
 def is_vector(column: pa.DataType) -> bool:

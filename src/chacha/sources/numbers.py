@@ -15,6 +15,7 @@ from chacha.vwtext import FLOAT32_MAX
 
 __all__ = [
     "is_castable",
+    "nan_as_null",
     "number_array",
     "numbers",
     "plain_numbers",
@@ -83,12 +84,23 @@ def plain_numbers(column: pa.ChunkedArray) -> bool:
     >>> plain_numbers(pa.chunked_array([[1.5, None]])), plain_numbers(pa.chunked_array([[1e300]]))
     (True, False)
     """
-    ends = pc.min_max(column)
-    if column.null_count == len(column):
+    if column.null_count > 0:
+        column = column.drop_null()
+    found: NDArray[np.float64] = column.to_numpy()
+    if len(found) == 0:
         return True
-    low, high = ends["min"].as_py(), ends["max"].as_py()
-    usable = -LARGEST_INTEGER < low <= high < LARGEST_INTEGER
-    return usable and not pc.any(pc.is_nan(column)).as_py()
+    return bool(found.min() > -LARGEST_INTEGER and found.max() < LARGEST_INTEGER)  # false for NaN
+
+
+def nan_as_null(column: pa.Array) -> pa.Array:
+    """Floats with null in the place of NaN.
+
+    >>> nan_as_null(pa.array([1.5, float("nan")])).to_pylist()
+    [1.5, None]
+    """
+    if column.null_count == 0 and (len(column) == 0 or not np.isnan(column.to_numpy().min())):
+        return column
+    return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
 
 
 NATIVE = (pa.float64(), pa.float32(), pa.int64(), pa.int32())

@@ -21,7 +21,7 @@ from chacha.sources.columns import (
     plain_or_damaged,
     texts_or_nulls,
 )
-from chacha.sources.numbers import number_array, numbers, python_values
+from chacha.sources.numbers import nan_as_null, number_array, numbers, python_values
 from chacha.sources.schema import Schema
 from chacha.sources.spec import Missing
 from chacha.vwtext import FLOAT32_MAX, escape
@@ -107,7 +107,7 @@ def prepare(
             if batch.damaged:
                 damaged = pc.indices_nonzero(pc.match_substring(column, DAMAGE)).to_pylist()
         elif "nan" in spec.nulls and pa.types.is_floating(column.type):
-            column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+            column = nan_as_null(column)
         for row in damaged:
             message = "the cell is not UTF-8 text (--encoding names another)"
             made.note(row, name, BadExample(message, "not UTF-8"))

@@ -8,7 +8,6 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from chacha.errors import BadExample, SourceError
@@ -17,14 +16,15 @@ from chacha.sources.assembly import Assembler
 from chacha.sources.base import Bad
 from chacha.sources.batch import Batch
 from chacha.sources.blocks import ColumnBlock
-from chacha.sources.cells import class_name, is_number, kind_of_texts, word
+from chacha.sources.cells import class_name, is_number, kind_of_texts
 from chacha.sources.coding import BlockCodes
-from chacha.sources.columns import Cell, make_cells, pairs_cell
+from chacha.sources.columns import Cell, pairs_cell
 from chacha.sources.dicts import DictReader
+from chacha.sources.making import CellMaker
 from chacha.sources.offers import Beside
 from chacha.sources.prepared import Prepared, prepare
 from chacha.sources.schema import Schema
-from chacha.sources.spec import Categories, Kind, Missing
+from chacha.sources.spec import Categories, Kind
 from chacha.sources.tableblocks import column_block
 from chacha.vwtext import show_all_exactly
 
@@ -79,6 +79,7 @@ class TableReader:
         self.row = 0
         self.samples: dict[str, list[Any]] = {}  # the first values of every column
         self._assembler = Assembler({g: len(names) for g, names in schema.layout.items()})
+        self._maker = CellMaker(schema)
         self._codes: dict[int, Coded] = {}
         self._held: list[tuple[Batch, list[int]]] | None = []  # None: enough rows have been seen
         self._seen = self._good = 0  # rows that are held, and how many of them are good
@@ -146,7 +147,7 @@ class TableReader:
                 return
         made, before = self._prepare(batch, checked=bool(coded)), self.row
         missing = {
-            name: self._missing(feature, self.schema.seeds[group])
+            name: self._maker.missing(feature, self.schema.seeds[group])
             for name, (group, feature) in self.schema.slots.items()
         }
         codes = BlockCodes(self.reader, coded)
@@ -210,7 +211,7 @@ class TableReader:
         found: set[int] = set()
         for decimal in [self.decimal] if self.decimal else [".", ","]:
             made = self._prepare(batch, decimal)
-            self._make(made, [n for n in self.schema.features if n in self._kinds])
+            self._maker.note_bad(made, self._kinds)
             found.update(row for row in range(len(made.labels)) if row not in made.troubles)
         return sorted(found)
 
@@ -234,21 +235,25 @@ class TableReader:
     def _vote(self, voters: Sequence[tuple[Batch, list[int]]]) -> None:
         """What the columns hold; rows that are bad by what is decided do not vote."""
         unknown = [name for name in self.schema.features if name not in self._kinds]
+        asked = [(self._prepare(batch), rows) for batch, rows in voters]
+        seen: dict[str, list[Any]] | None = None
         kinds: dict[str, Kind] = {}
         while True:
-            seen: dict[str, list[Any]] = {name: [] for name in self.schema.features}
-            for batch, rows in voters:
-                made = self._prepare(batch)
-                self._make(made, [n for n in seen if n in self._kinds or n in kinds], kinds)
-                rows[:] = [row for row in rows if row not in made.troubles]  # for good
-                for name in seen:
-                    seen[name] += made.values(name, rows)
-            before, kinds = kinds, {}
-            for name in unknown:
-                if seen[name]:
-                    kinds[name] = self._kind(name, seen[name], voters[0][0])
-            if kinds == before:
+            lost = False
+            for made, rows in asked:
+                self._maker.note_bad(made, self._kinds | kinds)
+                good = [row for row in rows if row not in made.troubles]
+                lost |= len(good) < len(rows)
+                rows[:] = good  # for good
+            if seen is not None and not lost:
                 break
+            seen = {
+                name: [v for made, rows in asked for v in made.values(name, rows)]
+                for name in self.schema.features
+            }
+            kinds = {
+                name: self._kind(name, seen[name], voters[0][0]) for name in unknown if seen[name]
+            }
         self._kinds |= kinds
         for name, values in seen.items():
             self._sample(name, values)
@@ -260,33 +265,6 @@ class TableReader:
     def _sample(self, name: str, seen: Sequence[Any]) -> None:
         if seen and len(self.samples.get(name, ())) < SAMPLES:
             self.samples[name] = [*self.samples.get(name, ()), *seen][:SAMPLES]
-
-    def _make(
-        self, made: Prepared, names: Sequence[str], late: Mapping[str, Kind] | None = None
-    ) -> dict[str, list[Any]]:
-        """The cells of columns of which it is known what they hold; troubles are noted."""
-        found: dict[str, list[Any]] = {}
-        for name in names:
-            column = made.columns[name]
-            kind = (late or {}).get(name) or self._kinds.get(name)
-            group, feature = self.schema.slots[name]
-            if kind is None:  # nothing but empty cells so far
-                column, kind = pa.nulls(len(column), pa.string()), Kind.CATEGORY
-            if kind is Kind.CATEGORY and self.spec.categories is Categories.CODE:
-                found[name] = [v if v is None else word(v) for v in column.to_pylist()]
-                continue
-            form, seed = self.spec.format_of(name), self.schema.seeds[group]
-            cells = make_cells(column, kind, feature, seed, form, made.decimal)
-            found[name] = cells.by_row(self._missing(feature, seed))
-            if cells.bad:
-                for row, cell in enumerate(found[name]):
-                    if isinstance(cell, BadExample):
-                        made.note(row, name, cell)
-        return found
-
-    def _missing(self, feature: str, seed: int) -> Cell:
-        indicator = self.spec.missing is Missing.INDICATOR
-        return pairs_cell([(f"{feature}=missing", 1.0)] if indicator else [], seed)
 
     def _late(self, made: Prepared, cells: dict[str, list[Any]]) -> dict[int, dict[str, Kind]]:
         """Columns that were empty until now: the row from which on it is known what they hold."""
@@ -305,7 +283,7 @@ class TableReader:
             for name in [name for name in unknown if first.get(name) == row]:
                 new[name] = self._kind(name, [made.columns[name][row].as_py()], made.batch)
             trial = replace(made, troubles=dict(made.troubles))
-            decided = self._make(trial, list(new), new)
+            decided = self._maker.make(trial, new, new)
             if row in trial.troubles:  # it is bad by what it would decide, so it decides nothing
                 made.troubles[row] = trial.troubles[row]
                 continue
@@ -315,13 +293,13 @@ class TableReader:
             unknown = [name for name in unknown if name not in new]
             for name in new:
                 self._sample(name, [made.columns[name][row].as_py()])
-        cells |= self._make(made, unknown)
+        cells |= self._maker.make(made, unknown, {})
         return found
 
     def _rows(self, made: Prepared) -> Iterator[Example | Bad]:
         ragged, before = list(made.batch.ragged), self.row
         known = [name for name in self.schema.features if name in self._kinds]
-        cells = self._make(made, known)
+        cells = self._maker.make(made, known, self._kinds)
         late = self._late(made, cells) if len(known) < len(self.schema.features) else {}
         texts, labels = show_all_exactly(np.asarray(made.labels, np.float64))
         lines, weights, tags = made.batch.lines, made.weights, made.tags
@@ -392,7 +370,7 @@ class TableReader:
         cells = list(row)
         for at, (column, feature, seed) in self._codes.items():
             if cells[at] is None:
-                cells[at] = self._missing(feature, seed)
+                cells[at] = self._maker.missing(feature, seed)
             else:
                 cells[at] = pairs_cell([(feature, self.reader.code(column, cells[at]))], seed)
         return cells
