@@ -137,12 +137,7 @@ std::uint32_t Bank::start(const Options& options, std::vector<GroupList> product
   }
   const bool dirty = lane.used || options.initial_t > 0 || from >= 0;
   std::swap(lane, fresh);
-  try {
-    rebuild();
-  } catch (...) {
-    std::swap(lane, fresh);
-    throw;
-  }
+  stale_ = true;
   multiplier_[number] = multiplier;
   set_state(number, state);
   if (!dirty) return number;
@@ -160,12 +155,11 @@ void Bank::stop(std::uint32_t lane) {
   Lane stopped;
   stopped.used = true;
   std::swap(lanes_[lane], stopped);
-  try {
-    rebuild();
-  } catch (...) {
-    std::swap(lanes_[lane], stopped);
-    throw;
-  }
+  stale_ = true;
+}
+
+std::uint32_t Bank::live() const {
+  return static_cast<std::uint32_t>(std::count_if(lanes_.begin(), lanes_.end(), [](const Lane& lane) { return lane.live; }));
 }
 
 void Bank::settle(std::uint32_t lane) noexcept {
@@ -184,6 +178,7 @@ void Bank::clean(std::uint32_t lane) {
   }
 }
 
+// What the products of the live models have in common. May throw; then it is still to be done.
 void Bank::rebuild() {
   struct Planned {
     Product product;
@@ -239,7 +234,7 @@ void Bank::rebuild() {
   masks_ = std::move(masks);
   seeds_ = std::move(seeds);
   look_at_options();
-  complete_ = false;
+  complete_ = stale_ = false;
   ++plan_;
 }
 
@@ -272,7 +267,7 @@ void Bank::set_state(std::uint32_t lane, const ModelState& state) {
   high_[lane] = state.high;
   lanes_[lane].gravity = state.gravity;
   lanes_[lane].contraction = state.contraction;
-  look_at_options();
+  if (!stale_) look_at_options();
 }
 
 void Bank::reserve(std::size_t places) {
@@ -328,6 +323,7 @@ Dump Bank::dump(std::uint32_t lane) const {
 }
 
 void Bank::load(std::uint32_t lane, const Dump& weights) {
+  if (stale_) rebuild();
   complete_ = false;
   Narrow none;
   for (const std::uint32_t index : weights.index) {

@@ -60,7 +60,7 @@ class Bank {
   void settle(std::uint32_t lane) noexcept;
   void stop(std::uint32_t lane);
 
-  std::uint32_t live() const { return static_cast<std::uint32_t>(live_.size()); }
+  std::uint32_t live() const;
   int bits() const { return bits_; }
 
   // Finds the places of all features of an example. With `learning` new ones are given a place;
@@ -209,6 +209,7 @@ class Bank {
   std::vector<std::uint32_t> index_of_;     // of the places
   std::vector<std::uint32_t> first_group_;  // 1 + the group of the first single feature there
   std::vector<Lane> lanes_;
+  bool stale_ = false;  // models came or went since what follows was made
   std::vector<std::uint32_t> live_;
   std::vector<Product> products_;
   std::vector<std::uint32_t> mask_of_group_;  // of derived groups; 0: no live model has it
@@ -240,7 +241,7 @@ class Bank {
   std::vector<Part> parts_;
   std::vector<Range> ranges_;
   std::vector<Recipe> recipes_;
-  std::vector<char> changed_;  // features that differ from the last example's
+  Pod<std::uint32_t> changed_;  // features that differ from the last example's, before each
   bool moved_ = false;         // an index moved from a narrow place to a wide one
   std::vector<Range> recipe_ranges_;
   std::vector<std::uint32_t> run_of_;  // by group: 1 + its first run in this example

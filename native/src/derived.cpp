@@ -100,6 +100,7 @@ void Derivation::notice_groups() {
     add(group, Kind::kGiven, group, 0.0);
   }
   made_of_.resize(groups_.size());
+  where_.resize(groups_.size());
   source_at_.resize(groups_.size(), -1);
 }
 
@@ -233,7 +234,12 @@ void Derivation::find_columns(const Example& example, bool learning, const Names
     column_at_.resize(example.hashes.size());
     keys_.resize(example.hashes.size(), kNoKey);
   }
-  for (const Run& run : example.runs) {
+  ++example_;
+  for (std::uint32_t r = 0; r < example.runs.size(); ++r) {
+    const Run run = example.runs[r];
+    Where& where = where_[run.group];
+    if (where.example != example_) where = {example_, r, r};
+    where.last = r;
     for (std::uint32_t i = run.begin; i < run.end; ++i) {
       const std::uint64_t key = (std::uint64_t{run.group} << 32) | example.hashes[i];
       if (keys_[i] == key) continue;
@@ -358,7 +364,9 @@ Run Derivation::more(Example& example, std::uint32_t group) noexcept {
 // for what is made of them.
 template <class Add>
 void Derivation::each_feature(const Recipe& recipe, Example& example, Add add) const {
-  for (std::size_t r = 0; r < example.raw_runs(); ++r) {
+  if (recipe.source >= where_.size() || where_[recipe.source].example != example_) return;
+  const Where where = where_[recipe.source];
+  for (std::uint32_t r = where.first; r <= where.last; ++r) {
     const Run run = example.runs[r];
     if (run.group != recipe.source) continue;
     example.reserve((run.end - run.begin) * made_of_one(recipe.kind));

@@ -119,6 +119,10 @@ class Derivation {
     std::vector<std::uint32_t> hashes;
     std::vector<float> values;
   };
+  struct Where {  // a group has runs in an example
+    std::uint64_t example = 0;
+    std::uint32_t first = 0, last = 0;
+  };
   struct Place {  // of a column
     std::uint32_t source, column;
   };
@@ -158,7 +162,10 @@ class Derivation {
   std::vector<Place> changed_;  // of new columns, and of these
   std::string scratch_;         // with room for the longest name of a feature
 
-  // The example at hand: of its raw features the group and hash, and the column.
+  // The example at hand: its number, and where its groups stand.
+  std::uint64_t example_ = 0;
+  std::vector<Where> where_;  // by group; of another example: it has none
+  // Of its raw features the group and hash, and the column.
   std::vector<std::uint64_t> keys_;
   std::vector<std::uint32_t> column_at_;
   std::vector<float> now_;                // by column of one source

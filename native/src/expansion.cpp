@@ -108,6 +108,7 @@ void Bank::resolve(const Recipe& recipe, const Example& example, bool learning) 
     return;
   }
   const Range* ranges = recipe_ranges_.data() + recipe.first;
+  const std::uint32_t* const hashes = example.hashes.data();
   std::uint32_t* out = (recipe.owner < 0 ? places_ : narrow_places_).data() + recipe.at;
   const auto fill = [&](auto place) {
     auto visit = [&](std::uint32_t half, const std::uint32_t* first, const std::uint32_t* last) {
@@ -115,7 +116,13 @@ void Bank::resolve(const Recipe& recipe, const Example& example, bool learning) 
       for (; first < last; ++first) *to++ = place((half ^ *first) & mask_);
       out = to;
     };
-    each_stretch(ranges, recipe.length, example.hashes.data(), 0, ranges->begin, visit);
+    if (recipe.length != 2 || ranges[0].begin == ranges[1].begin) {
+      each_stretch(ranges, recipe.length, hashes, 0, ranges->begin, visit);
+      return;
+    }
+    for (std::uint32_t i = ranges[0].begin; i < ranges[0].end; ++i) {  // most are
+      visit(kFnvPrime * hashes[i], hashes + ranges[1].begin, hashes + ranges[1].end);
+    }
   };
   const auto lane = static_cast<std::uint32_t>(recipe.owner);
   if (recipe.owner < 0) {
@@ -180,6 +187,7 @@ bool Bank::same_shape(const Example& example) const {
 }
 
 void Bank::expand(const Example& example, bool learning, bool again) {
+  if (stale_) rebuild();
   if (crowded_) grow_narrow();
   if (again && complete_ && example.runs.size() == last_runs_.size()) {  // else there were derived groups
     cook(example);
@@ -278,20 +286,18 @@ void Bank::write_singles(const Example& example) {
 
 // The shape of the last example: only what hangs on features that differ is looked up.
 void Bank::refresh(const Example& example, bool learning) {
-  changed_.assign(example.hashes.size(), 0);
-  for (std::size_t i = 0; i < example.hashes.size(); ++i) {
-    if (example.hashes[i] == last_hashes_[i]) continue;
-    changed_[i] = 1;
-    if (i < example.raw_features()) places_[i] = wide_place(example.hashes[i] & mask_, learning);
+  const std::size_t n = example.hashes.size();
+  changed_.resize(n + 1);  // how many before each
+  changed_[0] = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const bool changed = example.hashes[i] != last_hashes_[i];
+    changed_[i + 1] = changed_[i] + (changed ? 1U : 0U);
+    if (changed && i < example.raw_features()) places_[i] = wide_place(example.hashes[i] & mask_, learning);
   }
   const auto touched = [this](const Recipe& recipe) {
-    for (std::uint32_t k = 0; k < recipe.length; ++k) {
-      const Range& range = recipe_ranges_[recipe.first + k];
-      if (std::find(changed_.begin() + range.begin, changed_.begin() + range.end, 1) != changed_.begin() + range.end) {
-        return true;
-      }
-    }
-    return false;
+    const Range* const ranges = recipe_ranges_.data() + recipe.first;
+    return std::any_of(ranges, ranges + recipe.length,
+                       [this](const Range& range) { return changed_[range.end] != changed_[range.begin]; });
   };
   for (const Recipe& recipe : recipes_) {
     if (recipe.owner < 0 && touched(recipe)) resolve(recipe, example, learning);
@@ -314,13 +320,13 @@ void Bank::cook(const Example& example) {
       std::copy(x + ranges->begin, x + ranges->end, to);
       continue;
     }
-    if (ranges[0].end - ranges[0].begin == 1 && ranges[1].end - ranges[1].begin == 1 && recipe.length == 2) {
-      *to = x[ranges[0].begin] * x[ranges[1].begin];
-      continue;
-    }
     for (std::uint32_t i = ranges->begin; i < ranges->end; ++i) {
       const std::uint32_t inner = ranges[1].begin == ranges->begin ? i : ranges[1].begin;
-      to = multiply(ranges + 1, recipe.length - 1, x, x[i], inner, to);
+      if (recipe.length == 2) {  // most are
+        for (std::uint32_t j = inner; j < ranges[1].end; ++j) *to++ = x[i] * x[j];
+      } else {
+        to = multiply(ranges + 1, recipe.length - 1, x, x[i], inner, to);
+      }
     }
   }
 }
@@ -358,23 +364,26 @@ void Bank::write_recipe(const Product& product, const Example& example, bool sev
   }
   const std::size_t begin = recipes_.size();
   std::size_t features = 0;
-  const auto chosen = [&] {
-    const auto first = static_cast<std::uint32_t>(recipe_ranges_.size());
-    const auto length = static_cast<std::uint32_t>(ranges_.size());
-    recipe_ranges_.insert(recipe_ranges_.end(), ranges_.begin(), ranges_.end());
+  const auto add = [&](std::uint32_t first) {  // for the ranges from there on
+    const auto length = static_cast<std::uint32_t>(recipe_ranges_.size()) - first;
+    const Range* ranges = recipe_ranges_.data() + first;
     recipes_.push_back({first, length, static_cast<std::uint32_t>(features), -1});
-    features += count(ranges_.data(), length, ranges_[0].begin);
+    features += count(ranges, length, ranges[0].begin);
     if (features + wide + narrow > kMostExpanded) throw std::length_error("the products give too many features");
   };
   if (several) {
-    Choices(product.groups, example).each(ranges_, chosen);
+    Choices(product.groups, example).each(ranges_, [&] {
+      const auto next = static_cast<std::uint32_t>(recipe_ranges_.size());
+      recipe_ranges_.insert(recipe_ranges_.end(), ranges_.begin(), ranges_.end());
+      add(next);
+    });
   } else {
-    ranges_.clear();
+    const auto first = static_cast<std::uint32_t>(recipe_ranges_.size());
     for (const std::uint32_t group : product.groups) {
       const Run& run = example.runs[run_of_[group] - 1];
-      ranges_.push_back({run.begin, run.end});
+      recipe_ranges_.push_back({run.begin, run.end});
     }
-    chosen();
+    add(first);
   }
   const bool large = product.owner >= 0 && features > kFew;
   std::size_t& end = large ? narrow : wide;

@@ -11,6 +11,7 @@ constexpr std::size_t kMostGrid = 4096;  // features that are looked up beforeha
 }  // namespace
 
 bool Bank::lay_out(const std::vector<TablePart>& parts, std::uint64_t table) {
+  if (stale_) rebuild();
   if (grid_.table == table && grid_.plan == plan_) return grid_.usable;
   grid_ = Grid();
   grid_.usable = fill_grid(parts);

@@ -48,43 +48,43 @@ void Screen::prepare(const Example& example, std::size_t groups, std::size_t liv
   features_.reserve(example.hashes.size() * live);
 }
 
-// Lists the features that are not zero by group; returns how many there are.
-void Screen::gather(const Example& example) noexcept {
-  for (const Run& run : example.runs) {
-    for (std::uint32_t i = run.begin; i < run.end; ++i) spans_[run.group].count += is_there(example.values[i]) ? 1 : 0;
-  }
-  std::uint32_t at = 0;
-  order_.resize(example.hashes.size());
-  for (const Run& run : example.runs) {
+// Where the groups of an example stand, and how many features they have.
+void Screen::survey(const Example& example) noexcept {
+  order_.clear();
+  for (std::uint32_t r = 0; r < example.runs.size(); ++r) {
+    const Run& run = example.runs[r];
     Span& span = spans_[run.group];
-    if (span.placed) continue;
-    span.placed = true;
-    span.begin = span.end = at;
-    at += span.count;
-    active_[run.group] += span.count;
+    span.several |= span.run != 0;
+    if (span.run == 0) span.run = r + 1;
+    if (r < example.raw_runs()) active_[run.group] += run.end - run.begin;  // none of them is zero
   }
-  for (const Run& run : example.runs) {
-    Span& span = spans_[run.group];
-    for (std::uint32_t i = run.begin; i < run.end; ++i) {
-      if (is_there(example.values[i])) order_[span.end++] = i;
-    }
-  }
-  order_.resize(at);
 }
 
-// The derived groups of a candidate that no model has.
-void Screen::gather_more(const Candidate& candidate, Example& example, Derivation& derivation) noexcept {
+// Lists the features of a candidate's groups that are not zero, where no candidate before it had
+// them. Derived groups that no model has are made.
+void Screen::gather(const Candidate& candidate, Example& example, Derivation& derivation) noexcept {
   for (const std::uint32_t group : candidate.groups) {
-    if (group >= spans_.size() || spans_[group].placed || !derivation.knows(group)) continue;
-    const Run run = derivation.more(example, group);
+    if (group >= spans_.size() || spans_[group].placed) continue;
     Span& span = spans_[group];
+    if (span.run == 0 && !(derivation.on() && derivation.knows(group))) continue;
+    const auto add = [&](const Run& run) {
+      for (std::uint32_t i = run.begin; i < run.end; ++i) {
+        if (is_there(example.values[i])) order_.push_back(i);
+      }
+    };
     span.placed = true;
     span.begin = static_cast<std::uint32_t>(order_.size());
-    for (std::uint32_t i = run.begin; i < run.end; ++i) {
-      if (is_there(example.values[i])) order_.push_back(i);
+    if (span.run == 0) {
+      add(derivation.more(example, group));
+      made_.push_back(group);
+    } else if (!span.several) {
+      add(example.runs[span.run - 1]);
+    } else {
+      for (const Run& run : example.runs) {
+        if (run.group == group) add(run);
+      }
     }
     span.end = static_cast<std::uint32_t>(order_.size());
-    made_.push_back(group);
   }
 }
 
@@ -103,7 +103,7 @@ double Screen::width(const Candidate& candidate) const noexcept {
 }
 
 void Screen::learn(Example& example, Derivation& derivation, double residual, std::size_t live) noexcept {
-  gather(example);
+  survey(example);
   const std::size_t features = example.raw_features();  // none of them is zero
   ++examples_;
   if (share_ > 0.0 && !candidates_.empty() && std::isfinite(residual)) {
@@ -120,7 +120,7 @@ void Screen::take_turns(Example& example, Derivation& derivation, double residua
   credit_ = std::min(credit_ + share_ * least, least);
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
     Candidate& candidate = candidates_[turn_];
-    if (derivation.on()) gather_more(candidate, example, derivation);
+    gather(candidate, example, derivation);
     const double wide = width(candidate);
     if (wide > 0.0 && wide <= least) {
       if (wide > credit_) return;

@@ -52,13 +52,14 @@ class Screen {
     double value;
   };
   struct Span {
-    std::uint32_t begin = 0, end = 0;
-    std::uint32_t count = 0;
+    std::uint32_t begin = 0, end = 0;  // in the order of features, once they are listed
+    std::uint32_t run = 0;             // 1 + the first; 0: the example has none
+    bool several = false;              // runs
     bool placed = false;
   };
 
-  void gather(const Example& example) noexcept;
-  void gather_more(const Candidate& candidate, Example& example, Derivation& derivation) noexcept;
+  void survey(const Example& example) noexcept;
+  void gather(const Candidate& candidate, Example& example, Derivation& derivation) noexcept;
   double width(const Candidate& candidate) const noexcept;
   void take_turns(Example& example, Derivation& derivation, double residual, double least) noexcept;
   void expand(const Candidate& candidate, const Example& example) noexcept;

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import compress
+from operator import attrgetter
 from typing import Any, NamedTuple, Protocol
 
 from chacha._native import Engine
@@ -16,7 +18,7 @@ from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
 from chacha.paired import MASK, PairedBernstein, PairedBetting
 from chacha.pools.native import NativePool
 from chacha.scheduler import FOREVER
-from chacha.screening import cells_for, config_width, mean_features, product_width
+from chacha.screening import Widths, cells_for, mean_features
 
 __all__ = ["ContestLink", "Link", "RaceLink", "link_of"]
 
@@ -163,9 +165,7 @@ class ContestLink:
         challengers: list[Any] = []
         for c in live:
             pairing, helping = core.pairings[c], serving.helping.get(c) or Helping()
-            facts = tuple(getattr(pairing, name) for name in PAIRING)
-            sums = tuple(getattr(helping, name) for name in HELPING)
-            challengers.append((models[c], core.lease[c], facts, sums))
+            challengers.append((models[c], core.lease[c], _FACTS(pairing), _SUMS(helping)))
         restless = restless or core.restless
         other = -1 if serving.other is None else live.index(serving.other)
         told = (other, serving.share, serving.most, serving.lost, serving.champion_lost)
@@ -179,13 +179,13 @@ PAIRING = (
     *("part", "part_harm", "seen", "total", "squares", "clips", "champion_loss", "loss"),
 )
 HELPING = ("n", "none", "half", "whole", "noise", "apart")
+_FACTS, _SUMS = attrgetter(*PAIRING), attrgetter(*HELPING)
 
 
 class _Now(NamedTuple):
     rounds: int
     gains: Mapping[Product, float]
-    means: Mapping[str, float]
-    widths: dict[Config | Product, float]
+    widths: Widths
 
 
 class NativeScreen:
@@ -214,17 +214,11 @@ class NativeScreen:
 
     def width(self, config: Config) -> float:
         """Features that the configuration gives an example, about."""
-        now = self._now()
-        if config not in now.widths:
-            now.widths[config] = config_width(config, now.means)
-        return now.widths[config]
+        return self._now().widths.of_config(config)
 
     def width_of(self, product: Product) -> float:
         """Features that the product gives an example, about."""
-        now = self._now()
-        if product not in now.widths:
-            now.widths[product] = product_width(product, now.means)
-        return now.widths[product]
+        return self._now().widths.of_product(product)
 
     def look_again(self) -> None:
         """Examples were learned since."""
@@ -235,13 +229,10 @@ class NativeScreen:
         if self._found is None:
             rounds, found = self.engine.screened
             examples, active = self.engine.active
-            gains = {
-                p: gain / looks
-                for p, (looks, gain) in zip(self._products, found, strict=True)
-                if looks and math.isfinite(gain)
-            }
+            looked_at = compress(self._products, map(math.isfinite, found))
+            gains = dict(zip(looked_at, filter(math.isfinite, found), strict=True))
             means = mean_features(dict(active), examples, self._sizes)
-            self._found = _Now(rounds, gains, means, {})
+            self._found = _Now(rounds, gains, Widths(means))
         return self._found
 
     def set(self, products: Sequence[Product], sizes: Mapping[str, int]) -> None:

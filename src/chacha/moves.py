@@ -23,6 +23,7 @@ from chacha.turns import Asked, Move, Offer, Turns, same
 __all__ = ["Moves"]
 
 EARLIER = 3  # champions that may come back
+BUNDLES = 32  # configurations with many more products that are kept
 
 
 class Moves(Turns):
@@ -73,7 +74,7 @@ class Moves(Turns):
         self._points = 0  # in this round
         self.earlier: dict[str, Config] = {}  # champions, the last one first
         self.products = ProductMoves(self.order, squares, best, few)
-        self._bundled: dict[tuple[Config, tuple[Product, ...]], Config] = {}  # of this reign
+        self._bundled: dict[tuple[Config, tuple[Product, ...]], Config] = {}  # a few, for later use
         self._listed: tuple[tuple[Any, ...], list[Product]] | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -108,7 +109,6 @@ class Moves(Turns):
     def crowned(self, move: Move | None, dethroned: Config) -> None:
         """The champion changed; a step that won is remembered, and so is who was dethroned."""
         super().crowned(move, dethroned)
-        self._bundled.clear()
         earlier = {str(dethroned): dethroned, **self.earlier}
         self.earlier = dict(islice(earlier.items(), EARLIER))
         if move is not None and move.kind == "values":
@@ -168,13 +168,19 @@ class Moves(Turns):
             more = [p for p in products if p not in known]
             if have + sum(map(gains.width_of, more)) > most:
                 return None
-            key = champion, tuple(more)
-            if key not in self._bundled:
-                self._bundled[key] = champion.with_products(more)
-            return self._bundled[key]
+            return self._bundle(champion, more)
 
         for name, products in self.products.bundles(champion, groups, gains, most):
             yield name, partial(bundle, products)
+
+    def _bundle(self, champion: Config, more: Sequence[Product]) -> Config:
+        """The champion with more products; asked for again and again as long as it reigns."""
+        key = champion, tuple(more)
+        if key not in self._bundled:
+            if len(self._bundled) == BUNDLES:
+                self._bundled.clear()
+            self._bundled[key] = champion.with_products(more)
+        return self._bundled[key]
 
     def _one(self, asked: Asked) -> Iterator[Offer]:
         champion, gains = asked.champion, asked.gains

@@ -34,7 +34,9 @@ class ProductMoves:
 
     def __init__(self, order: int, squares: bool, best: int, few: int) -> None:
         self.order, self.squares, self.best, self.few = order, squares, best, few
-        self._known: tuple[tuple[str, ...], list[Product], list[Product]] | None = None
+        self._groups: tuple[str, ...] = ()
+        self._pairs: tuple[list[Product], list[Product]] = ([], [])  # of these groups; with squares
+        self._with: dict[str, list[Product]] = {}  # every one of them
         self._faces: tuple[object, list[Product]] | None = None
 
     def candidates(self, champion: Config, groups: Sequence[str]) -> list[Product]:
@@ -73,10 +75,10 @@ class ProductMoves:
     ) -> Iterator[tuple[str, Sequence[Product]]]:
         """Many at once, where there may be `most` features."""
         if len(groups) * (len(groups) - 1) / 2 <= most:
-            squares, pairs = self._every_pair(groups)
+            pairs, and_squares = self._every_pair(groups)
             yield "all pairs", pairs
             if self.squares:
-                yield "all pairs and squares", [*pairs, *squares]
+                yield "all pairs and squares", and_squares
             if champion.features:
                 yield "all derived pairs", self._derived_pairs(champion, groups)
         best = ranked(champion, gains)
@@ -84,16 +86,29 @@ class ProductMoves:
             if len(best) > 1:
                 yield f"best {count}", best[:count]
         for group in self._leaders(groups, gains) if len(groups) <= most else ():
-            others = groups if self.squares else [other for other in groups if other != group]
-            yield f"all with {group}", [product((group, other)) for other in others]
+            yield f"all with {group}", self._every_with(group, groups)
 
     def _every_pair(self, groups: Sequence[str]) -> tuple[list[Product], list[Product]]:
-        """Squares, and pairs of two groups."""
-        if self._known is None or self._known[0] != tuple(groups):
+        """Pairs of two groups, and the same with squares."""
+        self._notice(groups)
+        if not self._pairs[1]:
             every = [product(pair) for pair in combinations(groups, 2)]
-            squares = [product((group, group)) for group in groups]
-            self._known = tuple(groups), squares, every
-        return self._known[1], self._known[2]
+            self._pairs = every, [*every, *((group, group) for group in groups)]
+        return self._pairs
+
+    def _every_with(self, group: str, groups: Sequence[str]) -> list[Product]:
+        """A group with every other, and with itself if there are squares."""
+        self._notice(groups)
+        if group not in self._with:
+            others = groups if self.squares else [other for other in groups if other != group]
+            self._with[group] = [product((group, other)) for other in others]
+        return self._with[group]
+
+    def _notice(self, groups: Sequence[str]) -> None:
+        """What is known of other groups is of no use."""
+        if self._groups != tuple(groups):
+            self._groups, self._pairs = tuple(groups), ([], [])
+            self._with.clear()
 
     def _derived_pairs(self, champion: Config, groups: Sequence[str]) -> list[Product]:
         asked = champion.features, tuple(groups)

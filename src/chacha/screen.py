@@ -13,14 +13,7 @@ from dataclasses import dataclass, field
 
 from chacha.config import Config, Product
 from chacha.example import Example, Feature
-from chacha.screening import (
-    Screening,
-    cells_for,
-    combinations,
-    config_width,
-    mean_features,
-    product_width,
-)
+from chacha.screening import Screening, Widths, cells_for, combinations, mean_features
 
 __all__ = ["Candidate", "Screen"]
 
@@ -137,14 +130,14 @@ class Screen:
 
     def width(self, config: Config) -> float:
         """Features that the configuration gives an example, about."""
-        return config_width(config, self._means())
+        return self._widths().of_config(config)
 
     def width_of(self, product: Product) -> float:
         """Features that the product gives an example, about."""
-        return product_width(product, self._means())
+        return self._widths().of_product(product)
 
-    def _means(self) -> Mapping[str, float]:
-        return mean_features(self.active, self.examples, self._sizes)
+    def _widths(self) -> Widths:
+        return Widths(mean_features(self.active, self.examples, self._sizes))
 
     def set(self, products: Sequence[Product], sizes: Mapping[str, int]) -> None:
         """Begin anew with these candidates; `sizes` has the distinct features of the groups."""

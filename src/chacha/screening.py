@@ -14,11 +14,10 @@ from chacha.features import derived, larger, wider
 __all__ = [
     "Gains",
     "Screening",
+    "Widths",
     "cells_for",
     "combinations",
-    "config_width",
     "mean_features",
-    "product_width",
 ]
 
 MOST_CELLS = 4096
@@ -127,21 +126,39 @@ def mean_features(
     return {group: total / max(examples, 1) for group, total in raw.items()}
 
 
-def product_width(product: Product, means: Mapping[str, float]) -> float:
-    """Features that a product gives an example, about.
+class Widths:
+    """How many features groups, products and configurations give an example, about.
 
-    >>> product_width(("a", "b"), {"a": 2.0, "b": 3.0})
-    6.0
+    Each is counted once: a decision asks for the same ones again and again.
+
+    >>> widths = Widths({"a": 2.0, "b": 3.0})
+    >>> widths.of_product(("a", "b")), widths.of_config(Config(["ab"]))
+    (6.0, 12.0)
     """
-    return combinations(product, [wider(name, means) for name in product])
 
+    def __init__(self, means: Mapping[str, float]) -> None:
+        self._means = means
+        self._groups = dict(means)
+        self._products: dict[Product, float] = {}
+        self._configs: dict[Config, float] = {}
 
-def config_width(config: Config, means: Mapping[str, float]) -> float:
-    """The constant, the single features, those of derived groups and of products.
+    def of_group(self, name: str) -> float:
+        """A group's features in an example."""
+        if name not in self._groups:
+            self._groups[name] = wider(name, self._means)
+        return self._groups[name]
 
-    >>> config_width(Config(["ab"]), {"a": 2.0, "b": 3.0})
-    12.0
-    """
-    products = [product_width(p, means) for p in config.interactions]
-    own = [wider(name, means) for name in config.features]
-    return 1.0 + sum(means.values()) + sum(own) + sum(products)
+    def of_product(self, product: Product) -> float:
+        """A product's features in an example."""
+        if product not in self._products:
+            counts = [*map(self.of_group, product)]
+            self._products[product] = combinations(product, counts)
+        return self._products[product]
+
+    def of_config(self, config: Config) -> float:
+        """The constant, the single features, those of derived groups and of products."""
+        if config not in self._configs:
+            own = sum(map(self.of_group, config.features))
+            products = sum(map(self.of_product, config.interactions))
+            self._configs[config] = 1.0 + sum(self._means.values()) + own + products
+        return self._configs[config]

@@ -1,6 +1,7 @@
 // The contest and the screen, as Python sets and reads them: part of bindings.cpp.
 #pragma once
 
+#include <cmath>
 #include <tuple>
 
 #include "bindings/pyengine.hpp"
@@ -106,8 +107,11 @@ void bind_contest(nb::class_<PyEngine>& engine) {
       .def_prop_ro("screened",
                    [](PyEngine& self) {
                      const auto held = self.lock();
-                     std::vector<std::pair<std::int64_t, double>> found;
-                     for (const auto& [looks, gain] : self.engine().screen().found()) found.emplace_back(looks, gain);
+                     std::vector<double> found;  // per look
+                     for (const auto& [looks, gain] : self.engine().screen().found()) {
+                       const bool known = looks > 0;
+                       found.push_back(known ? gain / static_cast<double>(looks) : std::nan(""));
+                     }
                      return std::pair(self.engine().screen().rounds(), found);
                    })
       .def_prop_ro("active", [](PyEngine& self) {

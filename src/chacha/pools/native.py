@@ -160,8 +160,7 @@ class NativePool:
         values = {**DEFAULTS, **config.values}
         bits = int(values.pop("bit_precision"))
         settings = [(key, show(value)) for key, value in values.items()]
-        products = [list(names) for names in config.interactions]
-        products += [[name] for name in config.features]
+        products = [*config.interactions, *((name,) for name in config.features)]
         try:
             self.derive(config.features)
             return self.engine.start(bits, settings, products, source, damping)

@@ -78,7 +78,7 @@ def flat_columns(batch: pa.RecordBatch | pa.Table) -> dict[str, pa.Array]:
 
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         if isinstance(column, pa.ChunkedArray):
-            column = column.combine_chunks()
+            column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
         add(name, column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
     return found
 

@@ -85,11 +85,12 @@ class Logged:
             yield self._row(row)
 
     def _columns(self, block: ColumnBlock) -> ColumnBlock:
-        labels = block.labels.tolist()
-        found = [self._log(label) for label in labels]
+        shifted = block.labels.astype(np.float64) + self.shift
+        fine, found = shifted > 0.0, np.full(len(shifted), np.nan)
+        found[fine] = [*map(math.log, shifted[fine].tolist())]  # NumPy's may differ by a bit
         refused = {
-            row: self._refusal(block.label_place(row), labels[row])
-            for row in map(int, np.flatnonzero(np.isnan(found)))
+            row: self._refusal(block.label_place(row), float(block.labels[row]))
+            for row in np.flatnonzero(np.isnan(found)).tolist()
             if row not in block.bad
         }
         block.labels = np.asarray(found, np.float32)

@@ -57,6 +57,7 @@ class TableReader:
     come as blocks of columns where that is possible.
 
     >>> from chacha.sources.spec import TableSpec
+    >>> import pyarrow as pa
     >>> reader = DictReader()
     >>> table = TableReader(Schema(TableSpec(), "t.csv", ["x", "y"], reader), reader)
     >>> list(table.read(Batch(pa.table({"x": ["1.5"], "y": ["2"]}), text={"x", "y"})))
