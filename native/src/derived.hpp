@@ -20,6 +20,11 @@ enum class Kind { kBins, kLog, kOneHot, kCyclic, kLag, kEwma, kGiven };
 constexpr std::size_t kMostColumns = 256;      // of a group
 constexpr std::size_t kMostTracked = 4096;     // of all groups
 constexpr std::uint32_t kLabel = 0xffffffffU;  // as a source: the label, not a group
+constexpr std::uint32_t kNoColumn = 0xffffffffU;
+
+inline bool keeps_past(Kind kind) { return kind == Kind::kLag || kind == Kind::kEwma; }
+// Features that one of a raw group gives, at most.
+inline std::size_t made_of_one(Kind kind) { return kind == Kind::kBins || kind == Kind::kCyclic ? 2 : 1; }
 
 // Who knows the names of features; asked once for a column.
 class Names {

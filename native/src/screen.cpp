@@ -48,7 +48,7 @@ void Screen::prepare(const Example& example, std::size_t groups, std::size_t liv
   features_.reserve(example.hashes.size() * live);
 }
 
-// Where the groups of an example stand, and how many features they have.
+// Where the groups of an example stand, and how many features the raw ones have.
 void Screen::survey(const Example& example) noexcept {
   order_.clear();
   for (std::uint32_t r = 0; r < example.runs.size(); ++r) {
@@ -56,7 +56,10 @@ void Screen::survey(const Example& example) noexcept {
     Span& span = spans_[run.group];
     span.several |= span.run != 0;
     if (span.run == 0) span.run = r + 1;
-    if (r < example.raw_runs()) active_[run.group] += run.end - run.begin;  // none of them is zero
+    if (r >= example.raw_runs()) continue;
+    std::uint32_t count = 0;
+    for (std::uint32_t i = run.begin; i < run.end; ++i) count += is_there(example.values[i]) ? 1U : 0U;
+    active_[run.group] += count;
   }
 }
 

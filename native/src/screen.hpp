@@ -73,7 +73,7 @@ class Screen {
   std::size_t turn_ = 0;
   std::int64_t rounds_ = 0, examples_ = 0;
   double credit_ = 0.0, low_ = 0.0, high_ = 0.0;
-  std::vector<std::int64_t> active_;  // by group, over all examples
+  std::vector<std::int64_t> active_;  // by raw group: features, over all examples
 
   // The example at hand: its features that are not zero, group by group.
   std::vector<Span> spans_;

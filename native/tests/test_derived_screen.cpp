@@ -175,9 +175,7 @@ TEST(derived_candidates_are_screened_as_a_naive_screen_does) {
       }
       derivation.derive(example, true, names);
       for (const Raw& one : raw) ++active[one.group];
-      for (const std::uint32_t group : needed) {
-        active[groups[group].name] += static_cast<std::int64_t>(named[groups[group].name].size());
-      }
+      for (const std::uint32_t group : needed) active[groups[group].name] = 0;  // derived ones are not counted
       const double residual = rng.chance(50) ? std::nan("") : rng.real() * 4.0 - 2.0;
       screen.prepare(example, groups.size(), live);
       screen.learn(example, derivation, residual, live);

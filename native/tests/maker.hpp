@@ -1,0 +1,72 @@
+// Derived groups of lines, without models.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "check.hpp"
+#include "deriving.hpp"
+
+namespace chacha {
+
+struct Maker {
+  Groups groups;
+  Derivation derivation{groups};
+  Example example;
+  std::string text;
+  TextNames names;
+  std::vector<std::uint32_t> empty;
+
+  explicit Maker(std::size_t first = 8) { derivation.turn_on(first); }
+
+  std::uint32_t add(const std::string& name, Kind kind, const std::string& source, double parameter = 0.0) {
+    const std::uint32_t group = groups.number(name);
+    derivation.add(group, kind, source.empty() ? kLabel : groups.number(source), parameter);
+    return group;
+  }
+  void need(const std::vector<std::string>& all) {
+    std::vector<std::uint32_t> numbers;
+    for (const std::string& name : all) numbers.push_back(groups.number(name));
+    derivation.need(derivation.find_needed(numbers));
+  }
+  void read(const std::string& line) {
+    text = line;
+    names.line = text;
+    CHECK(parse_line(text, groups, example));
+    derivation.set_apart(example);
+    example.settle(groups, empty);
+  }
+  void learn(const std::string& line) {
+    read(line);
+    derivation.derive(example, true, names);
+    derivation.observe(example);
+  }
+  // The features of a derived group of a line, as text.
+  std::string make(const std::string& name, const std::string& line) {
+    read(line);
+    derivation.derive(example, false, names);
+    return show(derivation.named(example, groups.number(name)));
+  }
+  static std::string show(const Features& features) {
+    std::string all;
+    for (const auto& [name, value] : features) all += (all.empty() ? "" : " ") + name + ":" + short_text(value);
+    return all;
+  }
+  // The groups of the example at hand and how many features they have.
+  std::string runs() const {
+    std::string all;
+    for (const Run& run : example.runs) all += groups[run.group].name + print(":%u ", run.end - run.begin);
+    return all;
+  }
+  std::string seen() {
+    std::string all = print("version %llu\n", static_cast<unsigned long long>(derivation.version()));
+    return all + picture(derivation, groups);
+  }
+};
+
+// Learns one value after the other of a column x in a.
+inline void teach(Maker& maker, const std::vector<double>& values) {
+  for (const double value : values) maker.learn(print("0 |a x:%.9g", value));
+}
+
+}  // namespace chacha

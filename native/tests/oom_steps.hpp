@@ -1,0 +1,208 @@
+// What can happen to an engine, step by step, for tests that let it run out of memory.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "check.hpp"
+#include "deriving.hpp"
+
+namespace chacha::oom {
+
+constexpr std::int64_t kNever = std::int64_t{1} << 62;
+inline const char* const kKnown = "|a f1 x2:0.5 |b f3 3:1.5 |user color:red |c f4";
+inline const char* const kNumbers =
+    "|a x:3.5 y:2 z1:7 new:4 |b k:2 m:70 |hour h:5 |bee w:9 |missing(a) x |own(f) q:2 r |a x:1";
+inline const char* const kUnknown = "|a nobody knows:3 |b of:2 these |user color:pink |a b";
+
+constexpr std::uint32_t kNobody = 0xffffffffU;
+
+struct World {
+  Engine engine{18, best_kernel()};
+  std::vector<std::uint32_t> models;  // or nobody
+  std::size_t at = 0;                 // in the text of the step at hand
+
+  std::vector<std::uint32_t> live() const {
+    std::vector<std::uint32_t> found;
+    for (const std::uint32_t model : models) {
+      if (model != kNobody) found.push_back(model);
+    }
+    return found;
+  }
+};
+
+using Step = std::function<void(World&)>;
+
+inline Options with(float rate, float power, LossKind loss = LossKind::kSquared) {
+  Options options;
+  options.learning_rate = rate;
+  options.power_t = power;
+  options.loss = loss;
+  return options;
+}
+
+inline Step start(std::size_t slot, int bits, Options options, std::vector<std::vector<std::string>> products, int from = -1,
+           float damping = 0.0F) {
+  return [=](World& world) {
+    world.models.reserve(slot + 1);
+    const int source = from < 0 ? -1 : static_cast<int>(world.models[static_cast<std::size_t>(from)]);
+    const std::uint32_t model = world.engine.start(bits, options, products, source, damping);
+    if (slot == world.models.size()) world.models.push_back(model);
+    world.models[slot] = model;
+  };
+}
+
+inline Step stop(std::size_t slot) {
+  return [slot](World& world) {
+    world.engine.stop(world.models[slot]);
+    world.models[slot] = kNobody;
+  };
+}
+
+inline Step contend() {
+  return [](World& world) {
+    std::vector<Contender> contenders;
+    for (const std::uint32_t model : world.models) contenders.push_back({model, model != world.models[0], kNever});
+    world.engine.set_contenders(std::move(contenders), world.models[0], 3, false);
+  };
+}
+
+// A contest of all who are live, as far as it has come; newcomers begin.
+inline Step contest(std::int64_t lease) {
+  return [lease](World& world) {
+    const Contest& before = world.engine.contest();
+    std::vector<Challenger> challengers;
+    for (const std::uint32_t model : world.live()) {
+      if (model == world.models[0]) continue;
+      Challenger made{model, lease, {}, {}};
+      made.pairing.needed = 41.0;
+      made.pairing.reserve = made.pairing.wealth = made.pairing.against = 0.5;
+      for (const Challenger& known : before.challengers()) {
+        if (known.model == model) made = known;
+      }
+      challengers.push_back(made);
+    }
+    Serving serving = before.serving();
+    serving.other = challengers.empty() ? Serving::kNobody : 0;
+    serving.share = 0.25;
+    serving.most = 1.0;
+    world.engine.set_contest(world.models[0], std::move(challengers), serving, before.level(), before.charged(), false);
+  };
+}
+
+inline Step screen(std::vector<std::vector<std::string>> products) {
+  return [=](World& world) {
+    std::vector<std::vector<std::uint32_t>> groups;
+    for (const auto& names : products) {
+      groups.emplace_back();
+      for (const std::string& name : names) groups.back().push_back(world.engine.groups().number(name));
+    }
+    const std::vector<std::uint32_t> cells(products.size(), 64);
+    world.engine.screen().set(std::move(groups), cells);
+  };
+}
+
+inline Step settle(std::size_t slot) {
+  return [slot](World& world) { world.engine.settle(world.models[slot]); };
+}
+
+inline Step learn(const std::string& line) {
+  return [line](World& world) {
+    CHECK(world.engine.parse(line));
+    CHECK(world.engine.take_label());
+    world.engine.step();
+    world.engine.decided();
+  };
+}
+
+inline Step predict(const std::string& line) {
+  return [line](World& world) {
+    CHECK(world.engine.parse(line));
+    world.engine.predict();
+  };
+}
+
+inline Step advance(const std::string& text) {
+  return [text](World& world) {
+    while (world.at < text.size()) {
+      world.at = world.engine.advance_text(text, world.at, true, 4).at;
+      world.engine.decided();
+    }
+    world.at = 0;
+  };
+}
+
+inline Step derive(std::size_t first) {
+  return [first](World& world) {
+    world.engine.turn_on_derivation(first);
+    for (const Asked& one : asked()) world.engine.add_derived(one.name, one.kind, one.source, one.parameter);
+  };
+}
+
+// Rows of numbers: some are full, some have holes, and a label of 0 leaves no lag.
+inline Step advance_rows(std::uint64_t seed) {
+  return [seed](World& world) {
+    constexpr std::size_t kRows = 24;
+    Rng rng(seed);
+    std::vector<float> labels(kRows), x(kRows), k(kRows);
+    for (std::size_t i = 0; i < kRows; ++i) {
+      labels[i] = static_cast<float>(rng.below(3));
+      x[i] = static_cast<float>(rng.below(i < 8 ? 2 : 40)) + (i < 16 ? 0.0F : 1.0F);
+      k[i] = static_cast<float>(rng.below(6)) + (i < 16 ? 0.0F : 1.0F);
+    }
+    ColumnBlock block;
+    for (const bool first : {true, false}) {
+      Column column;
+      column.name = first ? "x" : "k";
+      column.numbers = (first ? x : k).data();
+      const std::uint32_t group = world.engine.groups().number(first ? "a" : "b");
+      column.hash = hash_name(column.name, world.engine.groups().seed(group));
+      block.parts.push_back({group, {column}});
+    }
+    block.rows = kRows;
+    block.labels = labels.data();
+    while (world.at < kRows) {
+      world.at = world.engine.advance_columns(block, world.at, kRows, 7).at;
+      world.engine.decided();
+    }
+    world.at = 0;
+  };
+}
+
+inline std::string forecasts(World& world) {
+  std::string all;
+  for (const char* line : {kKnown, kUnknown, kNumbers}) {
+    predict(line)(world);
+    for (const std::uint32_t model : world.live()) all += print("%a ", world.engine.raw(model));
+    if (!world.live().empty()) all += print("%a ", world.engine.served_now());
+  }
+  return all;
+}
+
+// One step after the other, with lines of a stream in between.
+struct Life {
+  std::vector<Step> steps;
+
+  Life(unsigned seed, std::function<std::string(Rng&)> line) : rng_(seed), line_(std::move(line)) {}
+
+  Life& then(Step step) {
+    steps.push_back(std::move(step));
+    return *this;
+  }
+  Life& lines(int n) {
+    for (int i = 0; i < n; ++i) then(learn(line_(rng_)));
+    return *this;
+  }
+  Life& text(int lines) {
+    std::string all;
+    for (int i = 0; i < lines; ++i) all += line_(rng_) + "\n";
+    return then(advance(all));
+  }
+
+ private:
+  Rng rng_;
+  std::function<std::string(Rng&)> line_;
+};
+
+}  // namespace chacha::oom

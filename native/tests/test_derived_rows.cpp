@@ -1,0 +1,125 @@
+// The engine with derived groups: rows of tables, examples that fail, labels that come late.
+#include "derived_setting.hpp"
+
+using namespace chacha;
+
+TEST(columns_derive_what_text_derives) {
+  using Forms = std::vector<Table::Form>;
+  const Forms full = {{"a", "x", 90, 0, 0}, {"a", "y", 9, 0, 0}, {"b", "k", 6, 0, 0}, {"hour", "h", 23, 0, 0}};
+  const Forms holes = {{"a", "x", 90, 9, 9}, {"a", "y", 9, 5, 5}, {"b", "k", 6, 3, 0}, {"hour", "h", 23, 20, 0}};
+  const Forms letters = {{"a", "x", 90, 9, 9}, {"b", "k", 6, 3, 0}, {"bee", "w", 4, 0, 0}, {"a", "y", 9, 9, 0}};
+  const Forms given = {
+      {"missing(a)", "x", 1, 3, 3}, {"a", "x", 90, 9, 9}, {"b", "k", 6, 3, 0}, {"own(f)", "p", 9, 2, 0}};
+  const Forms always = {{"missing(a)", "x", 1, 0, 0}, {"a", "x", 90, 0, 0}, {"b", "k", 6, 0, 0}};
+  const Forms rare = {{"a", "x", 9, 0, 0}, {"missing(a)", "x", 1, 8, 8}, {"b", "k", 6, 0, 0}};
+  const std::vector<std::vector<Wanted>> crews = {
+      wanted(),
+      {wanted()[0], {18, {{"a", "b"}}}},                              // nobody wants what is given
+      {wanted()[0], {18, {{"lag(label,3)"}}}, {18, {{"a", "b"}}}},    // zeros leave nothing to derive
+      {{18, {{"ewma(label,0.5)"}, {"ewma(label,0.5)", "b"}}}},
+      {{12, {{"missing(a)"}, {"missing(a)", "b"}}}, {18, {{"a", "b"}}}},
+      {{18, {{"bins(a,3)", "b"}}}, {18, {}}},
+  };
+  for (const Forms& forms : {full, holes, letters, given, always, rare}) {
+    for (const bool words : {false, true}) {
+      for (std::size_t crew = 0; crew < crews.size(); ++crew) {
+        const Table table(610 + crew, 300, forms, words);
+        Setting by_text(crews[crew], "plain", 10), by_columns(crews[crew], "plain", 10);
+        for (Setting* each : {&by_text, &by_columns}) {
+          each->engine.record().wanted = true;
+          for (const Table::Cells& cells : table.columns) each->engine.groups().number(cells.group);
+        }
+        const ColumnBlock block = table.block(by_columns.engine);
+        Rng rng(crew);
+        std::size_t row = 0;
+        while (row < table.rows) {
+          const std::size_t end = by_columns.engine.advance_columns(block, row, table.rows, rng.below(90) + 1).at;
+          for (; row < end; ++row) by_text.learn(table.line(row));
+          by_columns.engine.decided();
+          if (rng.chance(3)) {  // models come between
+            for (Setting* each : {&by_text, &by_columns}) {
+              each->models.push_back(each->engine.start(18, Options(), {{"bins(a,16)"}, {"bins(a,16)", "b"}}, -1));
+            }
+          } else if (rng.chance(3) && by_text.models.size() > crews[crew].size()) {
+            for (Setting* each : {&by_text, &by_columns}) {
+              each->engine.stop(each->models.back());
+              each->models.pop_back();
+            }
+          }
+        }
+        by_text.engine.record().clear();  // steps are not recorded, only stretches
+        by_columns.engine.record().clear();
+        CHECK_EQ(by_columns.seen(), by_text.seen());
+      }
+    }
+  }
+}
+
+TEST(rows_and_lines_may_alternate) {
+  const Table table(620, 400, {{"a", "x", 90, 0, 0}, {"b", "k", 6, 0, 0}, {"hour", "h", 23, 0, 0}}, false);
+  Setting mixed(wanted(), "plain", 10), text(wanted(), "plain", 10);
+  const ColumnBlock block = table.block(mixed.engine);
+  Rng rng(621);
+  for (std::size_t row = 0; row < table.rows;) {
+    const std::size_t end = mixed.engine.advance_columns(block, row, table.rows, rng.below(9) + 1).at;
+    mixed.engine.decided();
+    for (; row < end; ++row) text.learn(table.line(row));
+    if (rng.chance(2)) mixed.predict("|a x:5 |missing(a) x |b k:1");
+    if (!rng.chance(3)) continue;
+    const std::string line = numeric_line(rng);
+    mixed.learn(line);
+    text.learn(line);
+  }
+  CHECK_EQ(mixed.seen(), text.seen());
+}
+
+TEST(an_example_that_is_too_large_leaves_no_column_behind) {
+  const std::vector<Wanted> some = {{18, {{"a", "b", "hour"}, {"lag(a,2)"}}}, wanted()[3]};
+  Setting setting(some), untouched(some);
+  std::string large = "1";
+  for (const char* group : {"a", "b", "hour"}) {
+    large += std::string(" |") + group;
+    for (int i = 0; i < 270; ++i) large += print(" n%d:%d", i, i + 1);
+  }
+  Rng rng(622);
+  for (int i = 0; i < 40; ++i) {
+    if (i % 10 == 3) {
+      CHECK(setting.engine.parse(large) && setting.engine.take_label());
+      CHECK_THROWS(setting.engine.step(), std::length_error);
+    }
+    const std::string line = numeric_line(rng);
+    setting.learn(line);
+    untouched.learn(line);
+    CHECK_EQ(setting.seen(), untouched.seen());
+  }
+}
+
+TEST(a_late_label_derives_when_it_comes) {
+  Setting late(wanted()), usual(wanted());
+  Rng rng(623);
+  for (int i = 0; i < 80; ++i) {
+    const std::string line = numeric_line(rng);
+    usual.learn(line);
+    late.predict(line.substr(line.find('|')));
+    const Forecast forecast{{{late.models[0], late.engine.raw(late.models[0])}}, 0.5, 0.0};
+    CHECK(late.engine.parse(line) && late.engine.take_label());
+    late.engine.step(&forecast);
+    late.engine.decided();
+  }
+  for (std::size_t k = 0; k < wanted().size(); ++k) CHECK_EQ(late.seen(k), usual.seen(k));
+}
+
+TEST(learning_without_statistics_derives_too) {
+  Setting plain(wanted()), usual(wanted());
+  Rng rng(624);
+  for (int i = 0; i < 80; ++i) {
+    const std::string line = numeric_line(rng);
+    usual.learn(line);
+    CHECK(plain.engine.parse(line));
+    plain.engine.learn();
+    for (std::size_t k = 0; k < wanted().size(); ++k) {
+      CHECK(check::same(plain.engine.raw(plain.models[k]), usual.engine.raw(usual.models[k])));
+    }
+  }
+  for (std::size_t k = 0; k < wanted().size(); ++k) CHECK_EQ(plain.seen(k), usual.seen(k));
+}
