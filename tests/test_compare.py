@@ -23,6 +23,7 @@ from chacha.compare import METHODS, Method, Settings, Stream, Study, normalised,
 from chacha.compare.results import Kept, Outcome, Point
 from chacha.compare.scores import to_json
 from chacha.compare.workers import Task, Tell, Workers
+from tests.comparing import cli_without
 from tests.test_cli import cli
 
 STREAM = "synth:interactions,n=900,seed=4"
@@ -432,16 +433,9 @@ def test_what_is_off_the_scale_is_told() -> None:
     assert labels == ["naive", "no-champion (off scale: 50)"]
 
 
-def test_a_missing_matplotlib_is_told_before_anything_runs(tmp_path: Path) -> None:
-    code = (
-        "import sys; sys.modules['matplotlib'] = None\n"
-        "from chacha.cli import main\n"
-        f"sys.argv = ['chacha', 'compare', {STREAM!r}, '--report', 'r.html']\n"
-        "main()"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 1
-    assert "pip install 'chacha-automl[report]'" in done.stderr
+def test_a_missing_matplotlib_is_told_before_anything_runs() -> None:
+    told = cli_without("matplotlib", "compare", STREAM, "--report", "r.html")
+    assert "pip install 'chacha-automl[report]'" in told
 
 
 def test_results_are_written_whole_or_not_at_all(tmp_path: Path) -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-import subprocess
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
@@ -17,11 +15,12 @@ import pytest
 
 import chacha
 from chacha import ChaCha, ConfigError, Example
-from chacha.compare import Comparison, Method, Outcome, Settings, Stream, Study, rows_of
+from chacha.compare import Method, Settings, rows_of
 from chacha.compare.methods import method_named
 from chacha.compare.rivers import LEAST_RATE, RiverLearner, find_river
 from chacha.compare.scores import table_lines, to_json
 from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
+from tests.comparing import cli_without, compared, outcome
 from tests.test_cli import cli
 
 river = pytest.importorskip("river")
@@ -33,17 +32,6 @@ def made(path: str, **arguments: Any) -> Any:
     module, _, name = path.partition(".")
     model = getattr(import_module(f"river.{module}"), name)(**arguments)
     return import_module("river.preprocessing").StandardScaler() | model
-
-
-def compared(home: Path, stream: str | Stream, methods: Sequence[Any], **more: Any) -> Comparison:
-    opened = Stream(stream) if isinstance(stream, str) else stream
-    return Study([opened], methods, **{"seeds": 1, "home": home, "workers": 0, **more}).finish()
-
-
-def outcome(found: Comparison, method: str) -> Outcome:
-    assert not found.failures
-    (methods,) = found.outcomes.values()
-    return methods[method][0]
 
 
 def examples(name: str) -> Iterator[tuple[dict[str, float], float, float]]:
@@ -243,16 +231,8 @@ def test_a_regressor_is_not_for_classes(tmp_path: Path) -> None:
 
 
 def test_a_missing_river_is_told_before_anything_runs() -> None:
-    code = (
-        "import sys; sys.modules['river'] = None\n"
-        "from chacha.cli import main\n"
-        f"sys.argv = ['chacha', 'compare', {FRIED!r}, '-m', 'naive,river:LinearRegression']\n"
-        "main()"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 1
-    assert "pip install 'chacha-automl[river]'" in done.stderr
-    assert "Traceback" not in done.stderr
+    told = cli_without("river", "compare", FRIED, "-m", "naive,river:LinearRegression")
+    assert "pip install 'chacha-automl[river]'" in told
 
 
 def test_weights_are_learned_where_river_can(tmp_path: Path) -> None:

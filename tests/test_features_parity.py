@@ -434,6 +434,17 @@ def test_an_oracle_may_propose_derived_groups_where_nothing_is_said_of_features(
     assert runs[0][1] > 0
 
 
+def test_a_derived_group_of_an_oracles_product_is_a_feature_too() -> None:
+    lines = text_of(curved(300, 12))
+    wanted = Config([("bins(temp,8)", "hour")], {"learning_rate": 0.5})
+    runs = []
+    for pool in (NativePool(), PlainPool(), ReferencePool()):
+        found = model(pool, oracle=lambda champion, groups: [wanted], space=space(None))
+        runs.append(tracked(found, lines, "steps"))
+        assert features_in(found) == {"bins(temp,8)"}
+    assert runs[0] == runs[1] == runs[2]
+
+
 def test_a_baseline_changes_no_decision() -> None:
     lines = text_of(curved(300, 12))
     init = {"features": ["bins(temp,4)", "onehot(hour)", "lag(label,1)"]}

@@ -14,28 +14,18 @@ import pytest
 
 import chacha
 from chacha import ChaCha, Config, ConfigError
-from chacha.compare import METHODS, Comparison, Method, Outcome, Point, Settings, Stream, Study
+from chacha.compare import METHODS, Method, Outcome, Point, Settings, Stream
 from chacha.compare.fixed import MOST_PAIRS, RATES, all_pairs, rate_grid
 from chacha.compare.jobs import Job, LookAt
 from chacha.compare.results import Kept
 from chacha.sources import DictReader
 from chacha.survey import Survey, survey
+from tests.comparing import compared, outcome
 from tests.test_cli import cli
 
 FRIED = "synth:fried,n=2000"
 STREAM = "synth:interactions,n=800,seed=4"
 FIXED = ["all-pairs", "best-fixed"]
-
-
-def compared(home: Path, stream: str | Stream, methods: Sequence[Any], **more: Any) -> Comparison:
-    opened = Stream(stream) if isinstance(stream, str) else stream
-    return Study([opened], methods, **{"seeds": 1, "home": home, "workers": 0, **more}).finish()
-
-
-def outcome(found: Comparison, method: str) -> Outcome:
-    assert not found.failures
-    (methods,) = found.outcomes.values()
-    return methods[method][0]
 
 
 def groups_of(name: str) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from chacha.champion import ChampionChallengers
 from chacha.config import Config
 from chacha.contest import Contest
 from chacha.decisions import Decision, Promoted, Retired, WentLive
+from chacha.deriving import Recipe
 from chacha.evidence import Standing
 from chacha.example import Example
 from chacha.facts import SeenWithLoss
@@ -175,6 +176,10 @@ class Driver(ABC):
         self, example: Example, names: Sequence[str]
     ) -> Mapping[str, Sequence[tuple[str, float]]]:
         """The features of derived groups of an example, by name, as they are now."""
+
+    @abstractmethod
+    def recipes(self) -> Mapping[str, Recipe]:
+        """All derived groups that were tried, with what was learned about their columns."""
 
     @property
     def seen(self) -> SeenWithLoss:

@@ -16,6 +16,7 @@ from chacha._native import DictPlan
 from chacha.blending import Blend
 from chacha.config import Config
 from chacha.decisions import Decision
+from chacha.deriving import Recipe
 from chacha.driver import Core, Driver, Forecast
 from chacha.errors import PoolError
 from chacha.evidence import Standing
@@ -201,6 +202,10 @@ class FusedDriver(Driver):
         if found is None:
             raise _unread(example)
         return dict(zip(names, found, strict=True))
+
+    def recipes(self) -> Mapping[str, Recipe]:
+        """All derived groups that were tried, with what was learned about their columns."""
+        return self.native.recipes()
 
     def serve_line(self, line: str) -> float | None:
         """The served prediction for a line of VW text; None if it needs a second look."""

@@ -16,7 +16,6 @@ from chacha.featurefile import FeatureFile, belongs_to, derived_in, digest, feat
 from chacha.features import Features
 from chacha.intake import Intake
 from chacha.losses import loss_of
-from chacha.pools.native import NativePool
 from chacha.vwmodel import read_vw_model
 from chacha.vwoptions import fail
 from chacha.vwtext import hash_name, show_exactly
@@ -82,11 +81,10 @@ class Transform:
         ()
         """
         config, policy = model.champion, model.space.features
-        known = _known(model)
+        known = model._driver.recipes()
         names = {*config.features, *(g for p in config.interactions for g in p if g in known)}
         if missing := sorted(names - known.keys()):
-            kind = type(model.pool).__name__
-            raise PoolError(f"{kind} does not tell how {missing[0]} is made; the native pool does")
+            raise PoolError(f"how {missing[0]} is made is not known before an example is learned")
         own = None if policy is None else policy.own
         return cls(config, {name: known[name] for name in names}, known.keys() - names, own)
 
@@ -196,11 +194,3 @@ class Transform:
 def _group_of(text: str) -> str:
     """The name of a group, from what stands behind its bar."""
     return text.replace("\t", " ").partition(" ")[0].partition(":")[0] or DEFAULT_GROUP
-
-
-def _known(model: Any) -> Mapping[str, Recipe]:
-    """All derived groups that a model has tried, with what was learned about their columns."""
-    derivation = getattr(model._driver, "_derivation", None)  # in Python, whatever the pool is
-    if isinstance(derivation, Derivation):
-        return derivation.recipes
-    return model.pool.recipes() if isinstance(model.pool, NativePool) else {}

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from chacha.config import Config, product
 from chacha.errors import ConfigError
+from chacha.features import derived
 from chacha.flow2 import FLOOR, MOST_IN_VAIN, STEP, Flow2
 from chacha.space import Space
 
@@ -36,6 +37,11 @@ class ConfigOracle(Protocol):
 def proposals_of(oracle: ConfigOracle, champion: Config, groups: Sequence[str]) -> list[Config]:
     """What an oracle proposes, or an error that names it if that is not configurations.
 
+    A derived group of a product is one of the features too, whether the oracle says so or not.
+
+    >>> (found,) = proposals_of(lambda c, groups: [Config([("a", "log(b)")])], Config(), "ab")
+    >>> found.features
+    ('log(b)',)
     >>> proposals_of(lambda champion, groups: ["ab"], Config(), "ab")
     Traceback (most recent call last):
     chacha.errors.ConfigError: the oracle must propose configurations, got 'ab'
@@ -47,7 +53,15 @@ def proposals_of(oracle: ConfigOracle, champion: Config, groups: Sequence[str]) 
     for c in found:
         if not isinstance(c, Config):
             raise ConfigError(f"the oracle must propose configurations, got {c!r:.60}")
-    return found
+    return [_with_its_features(c, groups) for c in found]
+
+
+def _with_its_features(config: Config, groups: Sequence[str]) -> Config:
+    """With the derived groups of its products; a raw group may have a name like theirs."""
+    names = {name for p in config.interactions for name in p if name.endswith(")")}
+    if names:
+        names = {n for n in names.difference(groups, config.features) if derived(n) is not None}
+    return config.with_features(names) if names else config
 
 
 def second_order_products(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from chacha.contest import Contest
-from chacha.deriving import Derivation
+from chacha.deriving import Derivation, Recipe
 from chacha.driver import Core, Driver, Forecast
 from chacha.evidence import Standing
 from chacha.example import Example
@@ -92,6 +92,10 @@ class PlainDriver(Driver):
         """The features of derived groups of an example, by name, as they are now."""
         made = self._derivation.derive(example).derived
         return {name: [(f.name, f.value) for f in made.get(name, ())] for name in names}
+
+    def recipes(self) -> Mapping[str, Recipe]:
+        """All derived groups that were tried, with what was learned about their columns."""
+        return self._derivation.recipes
 
     def begin(self, example: Example) -> None:
         """Lines 2 and 5 before anything was learned; the decisions are part of the next step."""
