@@ -300,7 +300,19 @@ def dated(n: int, seed: int = 0) -> Table:
     return table
 
 
-TABLES = {**STREAMS, "dated": dated}
+def holes(n: int, seed: int = 0) -> Table:
+    """Zeros and empty cells everywhere; groups of one letter together and apart."""
+    rng, table = random.Random(f"holes {seed}"), Table()
+    for _ in range(n):
+        row: Row = {f"x{k}": rng.choice([0.0, 0.0, 1.5, rng.uniform(-2, 2)]) for k in range(4)}
+        row |= {"lot": rng.choice([0, 3]), "age": rng.choice([0.0, rng.uniform(1, 9)])}
+        row |= {"look": rng.choice(["red", "blue", None]), "bonus": rng.choice([0, 0, 7, None])}
+        y = 3 * (row["x1"] > 1) + row["x2"] * row["lot"] + (row["look"] == "red") + row["age"]
+        table.append((row, y + rng.gauss(0, 0.1)))
+    return table
+
+
+TABLES = {**STREAMS, "dated": dated, "holes": holes}
 
 
 @pytest.mark.parametrize("stream", TABLES)

@@ -11,5 +11,6 @@ constexpr float kAbsent = std::numeric_limits<float>::quiet_NaN();
 
 // Not shared between files: they are compiled for different machines.
 static inline bool is_absent(float value) { return value != value; }
+static inline bool is_there(float value) { return value != 0.0F && !is_absent(value); }
 
 }  // namespace chacha

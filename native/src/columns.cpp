@@ -9,7 +9,9 @@
 namespace chacha {
 namespace {
 
-constexpr std::size_t kTile = 64;  // rows that are cut out of a block at once
+constexpr std::size_t kTile = 64;   // rows that are cut out of a block at once
+constexpr std::size_t kFewest = 8;  // rows that are read as they are, after one with many holes
+constexpr std::size_t kMost = 1024;
 
 }  // namespace
 
@@ -47,66 +49,15 @@ void Engine::cut_tile(const ColumnBlock& block, std::size_t row, std::size_t end
   tile_.block = nullptr;
   tile_.filled = tile_.filled && same;
   tile_.again = false;
-  tile_.columns = 0;
-  for (const ColumnBlock::Part* part : tile_.own) tile_.columns += part->columns.size();
-  tile_.numbers.resize(tile_.columns * kTile);
-  tile_.column_of.resize(tile_.columns);
+  tile_.numbers.resize(tile_.columns.size() * kTile);
   tile_.row = row;
   tile_.rows = std::min(kTile, end - row);
   float* out = tile_.numbers.data();
-  for (const ColumnBlock::Part* part : tile_.own) {
-    for (const Column& column : part->columns) {
-      if (column.has_numbers()) column.copy(row, tile_.rows, out);
-      out += kTile;
-    }
+  for (const Column* column : tile_.columns) {
+    if (column->has_numbers()) column->copy(row, tile_.rows, out);
+    out += kTile;
   }
   tile_.block = &block;
-}
-
-// A row like the last one: one feature of every column, so that only what differs is written.
-// False if it is not like that; then it has to be read from the beginning.
-bool Engine::refill_row(const ColumnBlock& block, std::size_t row) {
-  if (!(tile_.grid ? refill_numbers(row) : refill_cells(row))) return false;
-  example_.label = block.labels[row];
-  if (block.weights != nullptr) example_.weight = block.weights[row];
-  return std::isfinite(example_.label) && example_.weight >= 0.0F && std::isfinite(example_.weight);
-}
-
-bool Engine::refill_numbers(std::size_t row) {
-  const float* number = tile_.numbers.data() + (row - tile_.row);
-  float* value = example_.values.data();
-  bool good = true;
-  for (std::size_t i = 0; i < tile_.columns; ++i, number += kTile) {
-    value[i] = *number;
-    good &= (*number != 0.0F) & (std::fabs(*number) <= std::numeric_limits<float>::max());
-  }
-  return good;
-}
-
-bool Engine::refill_cells(std::size_t row) {
-  const float* number = tile_.numbers.data() + (row - tile_.row);
-  std::uint32_t* hash = example_.hashes.data();
-  float* value = example_.values.data();
-  bool good = true;
-  for (const ColumnBlock::Part* part : tile_.own) {
-    for (const Column& column : part->columns) {
-      if (column.has_numbers()) {
-        *value = *number;
-        good &= *number != 0.0F && std::fabs(*number) <= std::numeric_limits<float>::max();
-      } else {
-        const std::int32_t cell = column.cell_of[row];
-        if (cell < 0) return false;
-        const std::uint32_t at = column.starts[static_cast<std::size_t>(cell)];
-        if (column.starts[static_cast<std::size_t>(cell) + 1] != at + 1) return false;
-        *hash = column.hashes[at];
-        *value = column.values[at];
-      }
-      number += kTile;
-      ++hash;
-      ++value;
-    }
-  }
-  return good;
 }
 
 // What is the same for all rows of a block.
@@ -116,8 +67,8 @@ void Engine::look_at(const ColumnBlock& block) {
   tile_.grid = true;
   tile_.own.clear();
   tile_.beside.clear();
+  tile_.columns.clear();
   std::vector<Bank::TablePart> parts;
-  std::array<bool, 256> letters{};
   for (const ColumnBlock::Part& part : block.parts) {
     const bool cells = std::all_of(part.columns.begin(), part.columns.end(), [](const Column& column) {
       return !column.has_numbers() && column.missing_hashes.empty();
@@ -126,45 +77,196 @@ void Engine::look_at(const ColumnBlock& block) {
       tile_.beside.push_back(&part);
       continue;
     }
-    tile_.own.push_back(&part);
-    bool& letter = letters[groups_.letter(part.group)];
-    tile_.grid = tile_.grid && !letter && !part.columns.empty();
-    letter = true;
+    tile_.own.push_back({&part, static_cast<std::uint32_t>(tile_.columns.size())});
+    tile_.grid = tile_.grid && !part.columns.empty();
     parts.push_back({part.group, {}});
     for (const Column& column : part.columns) {
       tile_.grid = tile_.grid && column.has_numbers() && column.missing_hashes.empty();
+      tile_.columns.push_back(&column);
       parts.back().hashes.push_back(column.hash);
     }
   }
+  put_in_order();
+  const std::size_t count = tile_.columns.size();
+  tile_.column_of.resize(count);
+  tile_.kept.reserve(count);
+  tile_.rest.reserve(count);
+  tile_.read_from = 0;
   const auto same = [](const Bank::TablePart& a, const Bank::TablePart& b) {
     return a.group == b.group && a.hashes == b.hashes;
   };
   if (std::equal(parts.begin(), parts.end(), tile_.parts.begin(), tile_.parts.end(), same)) return;
+  tile_.known.assign(count, 0);
+  tile_.hash_of.assign(count, 0);
+  tile_.pause = kFewest;
   tile_.parts = std::move(parts);
   ++tile_.number;
 }
 
-// A row of numbers in groups of different letters. False if a number is not finite.
-bool Engine::read_numbers(std::size_t row) {
+// The groups of one letter together, as VW has them. If they do not stand so, the first of them
+// decides where they are: then it may not be without a feature. If derived groups begin with the
+// letter, where these are depends on whether there is a feature at all.
+void Engine::put_in_order() {
+  constexpr std::size_t kLetters = 256;
+  std::array<std::size_t, kLetters> first{}, last{};  // 1 + the place of a part
+  std::array<bool, kLetters> apart{};
+  tile_.in_order = tile_.own;
+  for (std::size_t i = 0; i < tile_.own.size(); ++i) {
+    const unsigned char letter = groups_.letter(tile_.own[i].part->group);
+    if (first[letter] == 0) first[letter] = i + 1;
+    apart[letter] |= last[letter] != 0 && last[letter] != i;
+    last[letter] = i + 1;
+  }
+  const auto place = [&](const OwnPart& own) { return first[groups_.letter(own.part->group)]; };
+  std::stable_sort(tile_.in_order.begin(), tile_.in_order.end(),
+                   [&](const OwnPart& a, const OwnPart& b) { return place(a) < place(b); });
+  tile_.firm.assign(tile_.columns.size(), Firm::kNo);
+  for (std::size_t i = 0; i < tile_.own.size(); ++i) {
+    const auto [part, begin] = tile_.own[i];
+    const unsigned char letter = groups_.letter(part->group);
+    tile_.grid = tile_.grid && !apart[letter];
+    const bool leads = apart[letter] && first[letter] == i + 1;
+    const Firm firm = leads ? Firm::kLeads : derivation_.has_letter(letter) ? Firm::kNoHole : Firm::kNo;
+    std::fill_n(tile_.firm.begin() + begin, part->columns.size(), firm);
+  }
+}
+
+// A row like the last one: one feature of every column that is kept, so that only what differs is
+// written. False if it is not like that; then it has to be read from the beginning.
+bool Engine::refill_row(const ColumnBlock& block, std::size_t row) {
+  tile_.holes = 0;
+  if (!(tile_.grid ? refill_numbers(row) : refill_cells(row))) return false;
+  if (too_many_holes()) return false;
+  example_.label = block.labels[row];
+  if (block.weights != nullptr) example_.weight = block.weights[row];
+  return std::isfinite(example_.label) && example_.weight >= 0.0F && std::isfinite(example_.weight);
+}
+
+// Columns that are 0 or empty keep their places, so that rows have one shape: those that are known,
+// as long as a third is there.
+bool Engine::too_many_holes() const { return 3 * tile_.holes > 2 * tile_.kept.size(); }
+
+// How much it counts that a column has no feature.
+std::size_t Engine::hole(std::uint32_t column, bool kept) const {
+  const bool fine = tile_.firm[column] == Firm::kNo || (tile_.firm[column] == Firm::kNoHole && !kept);
+  if (fine) return kept ? 1 : 0;
+  return tile_.columns.size();
+}
+
+bool Engine::refill_numbers(std::size_t row) {
+  const float* numbers = tile_.numbers.data() + (row - tile_.row);
+  float* value = example_.values.data();
+  bool good = true;
+  for (const std::uint32_t column : tile_.kept) {
+    const float number = numbers[column * kTile];
+    const bool there = is_there(number);  // NaN: an empty cell
+    *value++ = there ? number : kAbsent;
+    tile_.holes += there ? 0 : hole(column, true);
+    good &= !(std::fabs(number) > std::numeric_limits<float>::max());
+  }
+  for (const std::uint32_t column : tile_.rest) good &= !is_there(numbers[column * kTile]);
+  return good;
+}
+
+bool Engine::refill_cells(std::size_t row) {
+  const float* numbers = tile_.numbers.data() + (row - tile_.row);
+  std::uint32_t* hash = example_.hashes.data();
+  float* value = example_.values.data();
+  for (const std::uint32_t number : tile_.kept) {
+    Single found = single(number, numbers[number * kTile], row);
+    if (found.several || std::fabs(found.value) > std::numeric_limits<float>::max()) return false;
+    if (is_there(found.value)) {
+      *hash = found.hash;
+    } else {
+      found.value = kAbsent;
+      tile_.holes += hole(number, true);
+    }
+    *value++ = found.value;
+    ++hash;
+  }
+  return std::none_of(tile_.rest.begin(), tile_.rest.end(), [&](std::uint32_t number) {
+    const Single found = single(number, numbers[number * kTile], row);
+    return found.several || is_there(found.value);
+  });
+}
+
+// The feature of a column in a row, if it has one at most; absent: it has none.
+Engine::Single Engine::single(std::uint32_t number, float value, std::size_t row) const {
+  const Column& column = *tile_.columns[number];
+  if (column.has_numbers() && value == value) return {column.hash, value, false};
+  const std::int32_t cell = column.has_numbers() ? -1 : column.cell_of[row];
+  if (cell < 0) return {0, kAbsent, !column.missing_hashes.empty()};
+  const std::uint32_t at = column.starts[static_cast<std::size_t>(cell)];
+  const std::uint32_t end = column.starts[static_cast<std::size_t>(cell) + 1];
+  if (end == at) return {0, kAbsent, false};
+  return {column.hashes[at], column.values[at], end > at + 1};
+}
+
+// False if a number is not finite.
+bool Engine::read_row(const ColumnBlock& block, std::size_t row) {
+  example_.drop_derived();
+  block.row = row;
+  derivation_.clear_given();
+  if (tile_.filled && refill_row(block, row)) {
+    tile_.again = tile_.grid;
+    tile_.fresh = false;
+    tile_.pause = kFewest;
+    give_cells(row);
+    return true;
+  }
+  tile_.again = false;
+  tile_.fresh = true;
+  const auto read = [&](bool keep) {
+    tile_.kept.clear();
+    tile_.rest.clear();
+    tile_.empty.clear();
+    tile_.holes = 0;
+    return tile_.grid ? read_numbers(row, keep) : read_cells(row, keep);
+  };
+  bool finite = read(row >= tile_.read_from);
+  if (too_many_holes()) {
+    finite = read(false);
+    tile_.read_from = row + tile_.pause;
+    tile_.pause = std::min(2 * tile_.pause, kMost);
+  }
+  finite &= std::isfinite(block.labels[row]);
+  example_.labelled = true;
+  example_.label = block.labels[row];
+  if (block.weights != nullptr) example_.weight = block.weights[row];
+  settle(block);
+  tile_.filled = tile_.filled && !derivation_.has_given();
+  give_cells(row);
+  for (const std::uint32_t group : tile_.empty) {
+    if (!derivation_.sets_apart(group)) empty_.push_back(group);
+  }
+  return finite && example_.weight >= 0.0F && std::isfinite(example_.weight);
+}
+
+// A row of numbers. `keep`: known columns that are 0 or empty keep their places. False if a number
+// is not finite.
+bool Engine::read_numbers(std::size_t row, bool keep) {
   example_.clear();
-  example_.reserve(tile_.columns);
+  example_.reserve(tile_.columns.size());
   const float* number = tile_.numbers.data() + (row - tile_.row);
   std::uint32_t* hashes = example_.hashes.data();
   float* values = example_.values.data();
-  std::uint32_t* columns = tile_.column_of.data();
   std::uint32_t column = 0;
   std::uint32_t n = 0;
   bool finite = true;
   for (const Bank::TablePart& part : tile_.parts) {
     const std::uint32_t begin = n;
     for (const std::uint32_t hash : part.hashes) {
-      const float value = *number;
+      const bool there = is_there(*number);  // NaN: an empty cell
+      const bool kept = there || (keep && tile_.known[column] != 0);
+      hashes[n] = tile_.hash_of[column] = hash;
+      values[n] = there ? *number : kAbsent;
+      tile_.column_of[n] = column;
+      finite &= !(std::fabs(*number) > std::numeric_limits<float>::max());
+      tile_.holes += keep && !there ? hole(column, kept) : 0;
+      (kept ? tile_.kept : tile_.rest).push_back(column);
+      n += kept ? 1U : 0U;
       number += kTile;
-      hashes[n] = hash;
-      values[n] = value;
-      columns[n] = column++;
-      finite &= !(std::fabs(value) > std::numeric_limits<float>::max());
-      n += static_cast<std::uint32_t>((value != 0.0F) & (value == value));  // NaN: an empty cell
+      ++column;
     }
     if (n > begin) {
       Run& run = example_.runs.add();
@@ -177,34 +279,8 @@ bool Engine::read_numbers(std::size_t row) {
   }
   example_.hashes.set_size(n);
   example_.values.set_size(n);
-  tile_.filled = n == tile_.columns;
+  tile_.filled = keep;
   return finite;
-}
-
-// False if a number is not finite.
-bool Engine::read_row(const ColumnBlock& block, std::size_t row) {
-  example_.drop_derived();
-  block.row = row;
-  derivation_.clear_given();
-  if (tile_.filled && refill_row(block, row)) {
-    tile_.again = tile_.grid;
-    give_cells(row);
-    return true;
-  }
-  tile_.filled = tile_.again = false;
-  tile_.empty.clear();
-  bool finite = std::isfinite(block.labels[row]);
-  finite &= tile_.grid ? read_numbers(row) : read_cells(row);
-  example_.labelled = true;
-  example_.label = block.labels[row];
-  if (block.weights != nullptr) example_.weight = block.weights[row];
-  settle(block);
-  tile_.filled = tile_.filled && !derivation_.has_given();
-  give_cells(row);
-  for (const std::uint32_t group : tile_.empty) {
-    if (!derivation_.sets_apart(group)) empty_.push_back(group);
-  }
-  return finite && example_.weight >= 0.0F && std::isfinite(example_.weight);
 }
 
 // Cells of groups that only some models have: they leave the other columns as they are.
@@ -220,31 +296,39 @@ void Engine::give_cells(std::size_t row) {
   }
 }
 
-bool Engine::read_cells(std::size_t row) {
+bool Engine::read_cells(std::size_t row, bool keep) {
   example_.clear();
   bool finite = true;
   bool one_each = true;
-  const float* number = tile_.numbers.data() + (row - tile_.row);
-  for (const ColumnBlock::Part* part : tile_.own) {
+  const float* numbers = tile_.numbers.data() + (row - tile_.row);
+  for (const auto& [part, begin] : keep ? tile_.in_order : tile_.own) {
+    std::uint32_t number = begin;
     example_.open(part->group, groups_.letter(part->group));
-    example_.reserve(part->columns.size());
     for (const Column& column : part->columns) {
-      const float value = column.has_numbers() ? *number : 0.0F;
-      number += kTile;
-      if (column.has_numbers() && value == value) {
-        example_.add_unless_zero(column.hash, value);
-        finite &= std::fabs(value) <= std::numeric_limits<float>::max();
-      } else {
-        const std::size_t before = example_.hashes.size();
+      const Single found = single(number, numbers[number * kTile], row);
+      const bool there = is_there(found.value);
+      const bool kept = found.several || there || (keep && tile_.known[number] != 0);
+      if (found.several) {
         column.append_cell(row, example_);
-        one_each &= example_.hashes.size() == before + 1;
-        example_.reserve(part->columns.size());
+        one_each = false;
+      } else if (kept) {
+        if (there) tile_.hash_of[number] = found.hash;
+        example_.add(tile_.hash_of[number], there ? found.value : kAbsent);
       }
+      if (keep && !there && !found.several) tile_.holes += hole(number, kept);
+      finite &= !(std::fabs(found.value) > std::numeric_limits<float>::max());
+      (kept ? tile_.kept : tile_.rest).push_back(number++);
     }
     example_.close();
   }
-  tile_.filled = example_.settled() && one_each && example_.hashes.size() == tile_.columns;
+  tile_.filled = one_each && keep;
   return finite;
+}
+
+// The row was learned: the columns that it had are known.
+void Engine::know_columns() noexcept {
+  if (!tile_.filled || !tile_.fresh) return;
+  for (const std::uint32_t column : tile_.kept) tile_.known[column] = 1;
 }
 
 Progress Engine::advance_columns(const ColumnBlock& block, std::size_t row, std::size_t end, std::size_t limit) {
@@ -268,6 +352,7 @@ Progress Engine::advance_columns(const ColumnBlock& block, std::size_t row, std:
       const Status status = recorded_step();
       if (status == Status::kBegin || status == Status::kOverdue) return {status, row, examples};
       ++examples;
+      know_columns();
       if (status == Status::kDecide) return {status, row + 1, examples};
       work += banks_.front()->features() + example_.hashes.size() + 16;
     }

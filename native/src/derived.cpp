@@ -49,6 +49,7 @@ void Derivation::add(std::uint32_t group, Kind kind, std::uint32_t source, doubl
   }
   recipes_.push_back(std::move(recipe));
   by_group_[group] = static_cast<std::int32_t>(recipes_.size() - 1);
+  letters_[groups_.letter(group)] = true;
   if (source != kLabel) made_of_[source] += made_of_one(kind);
   stale_ = true;
 }
@@ -216,6 +217,7 @@ void Derivation::find_columns(const Example& example, bool learning, const Names
       if (keys_[i] == key) continue;
       keys_[i] = kNoKey;
       column_at_[i] = kNoColumn;
+      if (is_absent(example.values[i])) continue;
       if (source_at_[run.group] < 0) {
         if (!learning) continue;
         sources_.push_back({run.group, {}, {}});

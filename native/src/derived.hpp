@@ -5,6 +5,7 @@
 // so the bits are the same.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -44,6 +45,8 @@ class Derivation {
   // Makes a derived group known. `source` is the number of a group, or kLabel.
   void add(std::uint32_t group, Kind kind, std::uint32_t source, double parameter);
   bool knows(std::uint32_t group) const { return group < by_group_.size() && by_group_[group] >= 0; }
+  // Whether a derived group begins with it.
+  bool has_letter(unsigned char letter) const { return letters_[letter]; }
   // The groups that are made for every example: those of live models. May throw, and the second
   // half does not.
   using Needed = std::vector<std::uint32_t>;
@@ -155,6 +158,7 @@ class Derivation {
   Groups& groups_;
   std::size_t first_ = 0;
   std::vector<Recipe> recipes_;
+  std::array<bool, 256> letters_{};      // of their groups
   std::vector<std::int32_t> by_group_;   // recipes; -1: not a derived group
   Needed needed_;                        // recipes, by the names of their groups
   std::vector<std::int32_t> source_at_;  // by group; -1: nothing is kept of it

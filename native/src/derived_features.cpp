@@ -63,7 +63,12 @@ void Derivation::each_feature(const Recipe& recipe, Example& example, Add add) c
       const std::uint32_t column = column_at_[i];
       if (column >= recipe.bases.size()) continue;  // none, or it is not known here
       const Basis& basis = recipe.bases[column];
-      if (basis.made) add(basis, example.values[i], column);
+      if (!basis.made) continue;
+      if (!is_absent(example.values[i])) {
+        add(basis, example.values[i], column);
+        continue;
+      }
+      for (std::size_t k = 0; k < made_of_one(recipe.kind); ++k) example.add_unless_zero(basis.hashes[k], kAbsent);
     }
   }
 }
@@ -180,7 +185,7 @@ void Derivation::observe(const Example& example) noexcept {
     if (source_at_[run.group] < 0) continue;
     const auto number = static_cast<std::uint32_t>(source_at_[run.group]);
     for (std::uint32_t i = run.begin; i < run.end; ++i) {
-      if (column_at_[i] == kNoColumn) continue;
+      if (column_at_[i] == kNoColumn || is_absent(example.values[i])) continue;
       Tracked& column = sources_[number].columns[column_at_[i]];
       const bool ready = column.stats.ready();
       if (!column.stats.observe(example.values[i])) continue;
@@ -201,7 +206,7 @@ void Derivation::remember(Recipe& recipe, const Example& example) noexcept {
     for (std::size_t r = 0; r < example.raw_runs(); ++r) {
       const Run run = example.runs[r];
       for (std::uint32_t i = run.begin; run.group == recipe.source && i < run.end; ++i) {
-        if (column_at_[i] < recipe.bases.size()) now_[column_at_[i]] = example.values[i];
+        if (column_at_[i] < recipe.bases.size() && !is_absent(example.values[i])) now_[column_at_[i]] = example.values[i];
       }
     }
   }

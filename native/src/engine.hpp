@@ -203,11 +203,21 @@ class Engine {
   bool parse_into(std::string_view line);
   void cut_tile(const ColumnBlock& block, std::size_t row, std::size_t end);
   void look_at(const ColumnBlock& block);
+  void put_in_order();
   bool read_row(const ColumnBlock& block, std::size_t row);
-  bool read_numbers(std::size_t row);
-  bool read_cells(std::size_t row);
+  bool read_numbers(std::size_t row, bool keep);
+  bool read_cells(std::size_t row, bool keep);
   void give_cells(std::size_t row);
   void expand();
+  struct Single {
+    std::uint32_t hash;
+    float value;
+    bool several;  // there are more
+  };
+  Single single(std::uint32_t number, float value, std::size_t row) const;
+  bool too_many_holes() const;
+  std::size_t hole(std::uint32_t column, bool kept) const;
+  void know_columns() noexcept;
   bool refill_row(const ColumnBlock& block, std::size_t row);
   bool refill_numbers(std::size_t row);
   bool refill_cells(std::size_t row);
@@ -249,18 +259,34 @@ class Engine {
   std::uint64_t observed_expansion_ = 0;
 
   // Some rows of a block of columns: column by column is how the memory likes to be read.
+  struct OwnPart {
+    const ColumnBlock::Part* part;
+    std::uint32_t begin;  // the number of its first column
+  };
+  enum class Firm : char { kNo, kNoHole, kLeads };  // whether a column must have a feature: if it is kept, or anyway
   struct Tile {
     const ColumnBlock* block = nullptr;
-    std::vector<const ColumnBlock::Part*> own, beside;  // groups of all models, and of some
+    std::vector<OwnPart> own;                       // groups of all models, as they stand,
+    std::vector<OwnPart> in_order;                  // and as they are where each has a feature
+    std::vector<const ColumnBlock::Part*> beside;  // groups of some models
+    std::vector<const Column*> columns;            // of its own groups
     std::size_t row = 0, rows = 0;
     Pod<float> numbers;
-    std::size_t columns = 0;
-    bool grid = false;              // every column is of numbers, each letter has one group
-    std::uint64_t number = 0;       // of the block
-    Pod<std::uint32_t> column_of;   // of the features of the row at hand
-    std::vector<std::uint32_t> empty;  // groups without a feature in it
+    bool grid = false;  // every column is of numbers, groups of one letter are neighbours
     std::vector<Bank::TablePart> parts;
-    bool filled = false;  // `example_` holds a row with one feature of every column
+    std::uint64_t number = 0;      // of the parts
+    std::vector<char> known;       // by column: it had a feature in a row that was learned
+    std::vector<std::uint32_t> hash_of;  // the last one
+    std::vector<Firm> firm;
+    // The row at hand.
+    std::vector<std::uint32_t> kept, rest;  // columns with a feature, and without one
+    std::size_t holes = 0;                  // of those that are kept: there is no feature after all
+    std::size_t read_from = 0;              // the row from which on columns keep their places again
+    std::size_t pause = 0;                  // rows that are read as they are, the next time that there are too many holes
+    Pod<std::uint32_t> column_of;           // of its features
+    std::vector<std::uint32_t> empty;       // groups without a feature in it
+    bool fresh = false;   // it was read from the beginning
+    bool filled = false;  // `example_` holds a row with one feature of every column that is kept
     bool again = false;   // it has the features of the row before, which was learned; values differ
   };
   Tile tile_;

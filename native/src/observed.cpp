@@ -60,6 +60,7 @@ bool Observed::observe(const Example& example, const std::vector<std::uint32_t>&
     std::int64_t& size = sizes_[run.group];
     size = std::max<std::int64_t>(size, 0);
     for (std::uint32_t i = run.begin; i < run.end; ++i) {
+      if (is_absent(example.values[i])) continue;
       if (bank != nullptr && bank->first_group(i) == run.group + 1) continue;
       if (bank != nullptr && bank->first_group(i) == 0) bank->first_group(i) = run.group + 1;
       if (!seen_.add(run.group, example.hashes[i] & mask_)) continue;

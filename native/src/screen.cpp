@@ -6,11 +6,6 @@
 #include "hashing.hpp"
 
 namespace chacha {
-namespace {
-
-bool is_there(float value) { return value != 0.0F && !is_absent(value); }
-
-}  // namespace
 
 void Screen::set(std::vector<std::vector<std::uint32_t>> products, const std::vector<std::uint32_t>& cells) {
   std::vector<Candidate> candidates;
@@ -48,8 +43,9 @@ void Screen::prepare(const Example& example, std::size_t groups, std::size_t liv
   features_.reserve(example.hashes.size() * live);
 }
 
-// Where the groups of an example stand, and how many features the raw ones have.
-void Screen::survey(const Example& example) noexcept {
+// Where the groups of an example stand; returns how many features the raw ones have.
+std::size_t Screen::survey(const Example& example) noexcept {
+  std::size_t features = 0;
   order_.clear();
   for (std::uint32_t r = 0; r < example.runs.size(); ++r) {
     const Run& run = example.runs[r];
@@ -60,7 +56,9 @@ void Screen::survey(const Example& example) noexcept {
     std::uint32_t count = 0;
     for (std::uint32_t i = run.begin; i < run.end; ++i) count += is_there(example.values[i]) ? 1U : 0U;
     active_[run.group] += count;
+    features += count;
   }
+  return features;
 }
 
 // Lists the features of a candidate's groups that are not zero, where no candidate before it had
@@ -106,8 +104,7 @@ double Screen::width(const Candidate& candidate) const noexcept {
 }
 
 void Screen::learn(Example& example, Derivation& derivation, double residual, std::size_t live) noexcept {
-  survey(example);
-  const std::size_t features = example.raw_features();  // none of them is zero
+  const std::size_t features = survey(example);
   ++examples_;
   if (share_ > 0.0 && !candidates_.empty() && std::isfinite(residual)) {
     take_turns(example, derivation, residual, static_cast<double>(features) * static_cast<double>(live));

@@ -58,7 +58,7 @@ class Screen {
     bool placed = false;
   };
 
-  void survey(const Example& example) noexcept;
+  std::size_t survey(const Example& example) noexcept;
   void gather(const Candidate& candidate, Example& example, Derivation& derivation) noexcept;
   double width(const Candidate& candidate) const noexcept;
   void take_turns(Example& example, Derivation& derivation, double residual, double least) noexcept;

@@ -3,6 +3,40 @@
 
 using namespace chacha;
 
+namespace {
+
+// Passes over a table as columns and as text, in stretches of any length; models come and go.
+void compare(const Table& table, const std::vector<Wanted>& crew, std::uint64_t seed) {
+  Setting by_text(crew, "plain", 10), by_columns(crew, "plain", 10);
+  for (Setting* each : {&by_text, &by_columns}) {
+    each->engine.record().wanted = true;
+    for (const Table::Cells& cells : table.columns) each->engine.groups().number(cells.group);
+  }
+  const ColumnBlock block = table.block(by_columns.engine);
+  Rng rng(seed);
+  std::size_t row = 0;
+  while (row < table.rows) {
+    const std::size_t end = by_columns.engine.advance_columns(block, row, table.rows, rng.below(90) + 1).at;
+    for (; row < end; ++row) by_text.learn(table.line(row));
+    by_columns.engine.decided();
+    if (rng.chance(3)) {  // models come between
+      for (Setting* each : {&by_text, &by_columns}) {
+        each->models.push_back(each->engine.start(18, Options(), {{"bins(a,16)"}, {"bins(a,16)", "b"}}, -1));
+      }
+    } else if (rng.chance(3) && by_text.models.size() > crew.size()) {
+      for (Setting* each : {&by_text, &by_columns}) {
+        each->engine.stop(each->models.back());
+        each->models.pop_back();
+      }
+    }
+  }
+  by_text.engine.record().clear();  // steps are not recorded, only stretches
+  by_columns.engine.record().clear();
+  CHECK_EQ(by_columns.seen(), by_text.seen());
+}
+
+}  // namespace
+
 TEST(columns_derive_what_text_derives) {
   using Forms = std::vector<Table::Form>;
   const Forms full = {{"a", "x", 90, 0, 0}, {"a", "y", 9, 0, 0}, {"b", "k", 6, 0, 0}, {"hour", "h", 23, 0, 0}};
@@ -23,35 +57,34 @@ TEST(columns_derive_what_text_derives) {
   for (const Forms& forms : {full, holes, letters, given, always, rare}) {
     for (const bool words : {false, true}) {
       for (std::size_t crew = 0; crew < crews.size(); ++crew) {
-        const Table table(610 + crew, 300, forms, words);
-        Setting by_text(crews[crew], "plain", 10), by_columns(crews[crew], "plain", 10);
-        for (Setting* each : {&by_text, &by_columns}) {
-          each->engine.record().wanted = true;
-          for (const Table::Cells& cells : table.columns) each->engine.groups().number(cells.group);
-        }
-        const ColumnBlock block = table.block(by_columns.engine);
-        Rng rng(crew);
-        std::size_t row = 0;
-        while (row < table.rows) {
-          const std::size_t end = by_columns.engine.advance_columns(block, row, table.rows, rng.below(90) + 1).at;
-          for (; row < end; ++row) by_text.learn(table.line(row));
-          by_columns.engine.decided();
-          if (rng.chance(3)) {  // models come between
-            for (Setting* each : {&by_text, &by_columns}) {
-              each->models.push_back(each->engine.start(18, Options(), {{"bins(a,16)"}, {"bins(a,16)", "b"}}, -1));
-            }
-          } else if (rng.chance(3) && by_text.models.size() > crews[crew].size()) {
-            for (Setting* each : {&by_text, &by_columns}) {
-              each->engine.stop(each->models.back());
-              each->models.pop_back();
-            }
-          }
-        }
-        by_text.engine.record().clear();  // steps are not recorded, only stretches
-        by_columns.engine.record().clear();
-        CHECK_EQ(by_columns.seen(), by_text.seen());
+        compare(Table(610 + crew, 300, forms, words), crews[crew], crew);
       }
     }
+  }
+}
+
+// Groups of any letters in any order, also twice and apart, and those of derived groups among them;
+// columns of which few or most cells are 0 or empty.
+TEST(tables_of_any_form_derive_what_text_derives) {
+  const char* const groups[] = {"a", "b", "bee", "hour", "alpha", "x1", "x2", "x3", "lot", "open", "count", "apple"};
+  const char* const names[] = {"x", "y", "k", "h", "w", "p"};
+  const std::uint32_t odds[] = {0, 0, 2, 2, 3, 9, 60};
+  const std::vector<std::vector<Wanted>> crews = {
+      wanted(), {{18, {}}, {18, {{"x1", "x2"}, {"a", "x3"}}}, {18, {{"bins(a,3)"}, {"log(a)"}, {"onehot(b)"}}}}};
+  Rng rng(660);
+  for (std::uint64_t i = 0; i < 120; ++i) {
+    std::vector<Table::Form> forms;
+    const bool sparse = rng.chance(3);
+    const std::uint32_t columns = rng.below(9) + 1;
+    for (std::uint32_t k = 0; k < columns; ++k) {
+      const std::uint32_t zeros = sparse ? 2 : odds[rng.below(7)];
+      forms.push_back({groups[rng.below(12)], names[k % 6], rng.below(80) + 2, zeros, rng.chance(3) ? odds[rng.below(7)] : 0});
+    }
+    if (rng.chance(2)) {
+      std::stable_sort(forms.begin(), forms.end(),
+                       [](const auto& a, const auto& b) { return std::string(a.group) < b.group; });
+    }
+    compare(Table(661 + i, 160, forms, rng.chance(3)), crews[i % 2], i);
   }
 }
 

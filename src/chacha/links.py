@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import compress
 from operator import attrgetter
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from chacha._native import Engine
 from chacha.blending import Blend, Blending, ChampionServes, Helping
@@ -182,21 +181,16 @@ HELPING = ("n", "none", "half", "whole", "noise", "apart")
 _FACTS, _SUMS = attrgetter(*PAIRING), attrgetter(*HELPING)
 
 
-class _Now(NamedTuple):
-    rounds: int
-    gains: Mapping[Product, float]
-    widths: Widths
-
-
 class NativeScreen:
-    """The engine's screen."""
+    """The engine's screen. What it has found stays the same while one decision is made."""
 
     def __init__(self, pool: NativePool, looks: int) -> None:
         self.pool, self.engine, self.looks = pool, pool.engine, looks
         self._products: Sequence[Product] = ()
         self._sizes: Mapping[str, int] = {}
         self._cells: dict[Product, int] = {}  # as long as the sizes are the same
-        self._found: _Now | None = None
+        self._gains: Mapping[Product, float] | None = None
+        self._widths: Widths | None = None
 
     @property
     def products(self) -> Sequence[Product]:
@@ -206,34 +200,33 @@ class NativeScreen:
     @property
     def known(self) -> bool:
         """Whether every candidate had its looks, or its chances to be looked at."""
-        return self._now().rounds >= self.looks
+        return self.engine.screen_rounds >= self.looks
 
     def gains(self) -> Mapping[Product, float]:
         """What each candidate saved, per look; only of those that were looked at."""
-        return self._now().gains
+        if self._gains is None:
+            every, found = self.engine.screened
+            pairs = zip(self._products, found, strict=True)
+            self._gains = dict(pairs if every else filter(_is_known, pairs))
+        return self._gains
 
     def width(self, config: Config) -> float:
         """Features that the configuration gives an example, about."""
-        return self._now().widths.of_config(config)
+        return self._now().of_config(config)
 
     def width_of(self, product: Product) -> float:
         """Features that the product gives an example, about."""
-        return self._now().widths.of_product(product)
+        return self._now().of_product(product)
 
     def look_again(self) -> None:
         """Examples were learned since."""
-        self._found = None
+        self._gains = self._widths = None
 
-    def _now(self) -> _Now:
-        """What the screen has found; while one decision is made it stays the same."""
-        if self._found is None:
-            rounds, found = self.engine.screened
+    def _now(self) -> Widths:
+        if self._widths is None:
             examples, active = self.engine.active
-            looked_at = compress(self._products, map(math.isfinite, found))
-            gains = dict(zip(looked_at, filter(math.isfinite, found), strict=True))
-            means = mean_features(dict(active), examples, self._sizes)
-            self._found = _Now(rounds, gains, Widths(means))
-        return self._found
+            self._widths = Widths(mean_features(dict(active), examples, self._sizes))
+        return self._widths
 
     def set(self, products: Sequence[Product], sizes: Mapping[str, int]) -> None:
         """Begin anew with these candidates; `sizes` has the distinct features of the groups."""
@@ -245,7 +238,12 @@ class NativeScreen:
             if p not in known:
                 known[p] = cells_for(p, sizes)
         self.engine.set_screen([(p, known[p]) for p in products])
-        self._products, self._sizes, self._found = products, sizes, None
+        self._products, self._sizes = products, sizes
+        self.look_again()
+
+
+def _is_known(pair: tuple[Product, float]) -> bool:
+    return math.isfinite(pair[1])
 
 
 def served_by(serving: Serving, config: Mapping[int, Config]) -> Config | Blend:

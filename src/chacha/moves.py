@@ -14,7 +14,7 @@ from typing import Any
 from chacha.config import Config, Product
 from chacha.featuremoves import FeatureMoves
 from chacha.features import Column
-from chacha.productmoves import ProductMoves, ranked
+from chacha.productmoves import ProductMoves
 from chacha.screening import Gains
 from chacha.space import Space
 from chacha.steps import IN_VAIN, Steps
@@ -186,7 +186,7 @@ class Moves(Turns):
         champion, gains = asked.champion, asked.gains
         have = set(champion.interactions)
         rest = gains.products or self.candidates(champion, asked.groups, asked.columns)
-        for p in chain(ranked(champion, gains), rest):
+        for p in chain(self.products.ranked(champion, gains), rest):
             if p not in have and len(p) > 1:
                 yield p, partial(champion.with_products, (p,))
 

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, combinations, combinations_with_replacement, islice
 
 from chacha.config import Config, Product, product
 from chacha.featuremoves import face_pairs, source
 from chacha.screening import Gains
 
-__all__ = ["ProductMoves", "ranked"]
+__all__ = ["ProductMoves"]
 
 MOST_LISTED = 100_000  # candidates of one champion
-
-
-def ranked(champion: Config, gains: Gains) -> list[Product]:
-    """The products that helped and that the champion does not have, best first."""
-    if not gains.known:
-        return []
-    have = set(champion.interactions)
-    every = gains.gains().items()
-    found = [(gain, p) for p, gain in every if gain > 0.0 and p not in have and len(p) > 1]
-    return [p for _, p in sorted(found, key=lambda pair: -pair[0])]
 
 
 class ProductMoves:
@@ -37,7 +27,20 @@ class ProductMoves:
         self._groups: tuple[str, ...] = ()
         self._pairs: tuple[list[Product], list[Product]] = ([], [])  # of these groups; with squares
         self._with: dict[str, list[Product]] = {}  # every one of them
+        self._ranked: tuple[Mapping[Product, float], Config, list[Product]] | None = None
         self._faces: tuple[object, list[Product]] | None = None
+
+    def ranked(self, champion: Config, gains: Gains) -> list[Product]:
+        """The products that helped and that the champion does not have, best first."""
+        if not gains.known:
+            return []
+        found = gains.gains()
+        if self._ranked is None or self._ranked[0] is not found or self._ranked[1] != champion:
+            have = set(champion.interactions)
+            helped = [p for p, gain in found.items() if gain > 0.0 and len(p) > 1 and p not in have]
+            helped.sort(key=found.__getitem__, reverse=True)  # equal ones stay in order
+            self._ranked = found, champion, helped
+        return self._ranked[2]
 
     def candidates(self, champion: Config, groups: Sequence[str]) -> list[Product]:
         """Products the champion does not have: pairs, then its products with groups and products.
@@ -81,7 +84,7 @@ class ProductMoves:
                 yield "all pairs and squares", and_squares
             if champion.features:
                 yield "all derived pairs", self._derived_pairs(champion, groups)
-        best = ranked(champion, gains)
+        best = self.ranked(champion, gains)
         for count in (self.best, self.few):
             if len(best) > 1:
                 yield f"best {count}", best[:count]

@@ -104,15 +104,21 @@ void bind_contest(nb::class_<PyEngine>& engine) {
              }
              self.engine().screen().set(std::move(groups), cells);
            })
-      .def_prop_ro("screened",
+      .def_prop_ro("screened",  // whether all were looked at, and what each gained per look
                    [](PyEngine& self) {
                      const auto held = self.lock();
-                     std::vector<double> found;  // per look
+                     bool every = true;
+                     std::vector<double> gains;
                      for (const auto& [looks, gain] : self.engine().screen().found()) {
-                       const bool known = looks > 0;
-                       found.push_back(known ? gain / static_cast<double>(looks) : std::nan(""));
+                       gains.push_back(looks > 0 ? gain / static_cast<double>(looks) : std::nan(""));
+                       every = every && std::isfinite(gains.back());
                      }
-                     return std::pair(self.engine().screen().rounds(), found);
+                     return std::pair(every, gains);
+                   })
+      .def_prop_ro("screen_rounds",
+                   [](PyEngine& self) {
+                     const auto held = self.lock();
+                     return self.engine().screen().rounds();
                    })
       .def_prop_ro("active", [](PyEngine& self) {
         const auto held = self.lock();
