@@ -133,12 +133,16 @@ class Bank {
   struct Range {
     std::uint32_t begin, end;
   };
+  // Most are of one group, of two features, or of two groups.
+  enum class Form : std::uint32_t { kSingle, kPair, kTwo, kOther };
   struct Recipe {  // the values of some features: the products of ranges of single ones
     std::uint32_t first;   // of its ranges
     std::uint32_t length;  // how many
     std::uint32_t at;      // its first feature
-    std::int64_t owner;    // the lane that keeps them narrow, or -1
+    Form form;
+    std::int64_t owner;  // the lane that keeps them narrow, or -1
   };
+  static Form form_of(const Range* ranges, std::uint32_t length);
   class Choices;
 
   struct Cross {  // the product of two groups of columns

@@ -63,12 +63,14 @@ void Bank::resolve(const Recipe& recipe, const Example& example, bool learning) 
       for (; first < last; ++first) *to++ = place((half ^ *first) & mask_);
       out = to;
     };
-    if (recipe.length != 2 || ranges[0].begin == ranges[1].begin) {
+    if (recipe.form == Form::kPair) {
+      *out = place((kFnvPrime * hashes[ranges[0].begin] ^ hashes[ranges[1].begin]) & mask_);
+    } else if (recipe.form == Form::kTwo) {
+      for (std::uint32_t i = ranges[0].begin; i < ranges[0].end; ++i) {
+        visit(kFnvPrime * hashes[i], hashes + ranges[1].begin, hashes + ranges[1].end);
+      }
+    } else {
       each_stretch(ranges, recipe.length, hashes, 0, ranges->begin, visit);
-      return;
-    }
-    for (std::uint32_t i = ranges[0].begin; i < ranges[0].end; ++i) {  // most are
-      visit(kFnvPrime * hashes[i], hashes + ranges[1].begin, hashes + ranges[1].end);
     }
   };
   const auto lane = static_cast<std::uint32_t>(recipe.owner);
@@ -198,8 +200,9 @@ void Bank::refresh(const Example& example, bool learning) {
   }
   const auto touched = [this](const Recipe& recipe) {
     const Range* const ranges = recipe_ranges_.data() + recipe.first;
-    return std::any_of(ranges, ranges + recipe.length,
-                       [this](const Range& range) { return changed_[range.end] != changed_[range.begin]; });
+    std::uint32_t changes = 0;
+    for (std::uint32_t k = 0; k < recipe.length; ++k) changes += changed_[ranges[k].end] - changed_[ranges[k].begin];
+    return changes > 0;
   };
   for (const Recipe& recipe : recipes_) {
     if (recipe.owner < 0 && touched(recipe)) resolve(recipe, example, learning);
@@ -218,13 +221,17 @@ void Bank::cook(const Example& example) {
   for (const Recipe& recipe : recipes_) {
     const Range* ranges = recipe_ranges_.data() + recipe.first;
     float* to = (recipe.owner < 0 ? values_ : narrow_values_).data() + recipe.at;
-    if (recipe.length == 1) {
+    if (recipe.form == Form::kPair) {
+      *to = x[ranges[0].begin] * x[ranges[1].begin];
+      continue;
+    }
+    if (recipe.form == Form::kSingle) {
       std::copy(x + ranges->begin, x + ranges->end, to);
       continue;
     }
     for (std::uint32_t i = ranges->begin; i < ranges->end; ++i) {
       const std::uint32_t inner = ranges[1].begin == ranges->begin ? i : ranges[1].begin;
-      if (recipe.length == 2) {  // most are
+      if (recipe.form == Form::kTwo) {
         for (std::uint32_t j = inner; j < ranges[1].end; ++j) *to++ = x[i] * x[j];
       } else {
         to = multiply(ranges + 1, recipe.length - 1, x, x[i], inner, to);

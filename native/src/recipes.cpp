@@ -71,7 +71,7 @@ void Bank::write_derived(const Example& example, std::size_t& wide) {
     if (mask == 0) continue;
     const auto at = static_cast<std::uint32_t>(wide);
     wide += run.end - run.begin;
-    recipes_.push_back({static_cast<std::uint32_t>(recipe_ranges_.size()), 1, at, -1});
+    recipes_.push_back({static_cast<std::uint32_t>(recipe_ranges_.size()), 1, at, Form::kSingle, -1});
     recipe_ranges_.push_back({run.begin, run.end});
     derived_.push_back({{{at, static_cast<std::uint32_t>(wide), mask}, -1}, groups_.letter(run.group)});
   }
@@ -133,6 +133,13 @@ void Bank::write_recipes(const Example& example, std::size_t wide) {
   noted_.resize(narrow + 1);
 }
 
+Bank::Form Bank::form_of(const Range* ranges, std::uint32_t length) {
+  if (length == 1) return Form::kSingle;
+  if (length > 2 || ranges[0].begin == ranges[1].begin) return Form::kOther;
+  const bool pair = ranges[0].end - ranges[0].begin == 1 && ranges[1].end - ranges[1].begin == 1;
+  return pair ? Form::kPair : Form::kTwo;
+}
+
 void Bank::write_recipe(const Product& product, const Example& example, bool several, std::size_t& wide,
                         std::size_t& narrow) {
   for (const std::uint32_t group : product.groups) {
@@ -143,8 +150,9 @@ void Bank::write_recipe(const Product& product, const Example& example, bool sev
   const auto add = [&](std::uint32_t first) {  // for the ranges from there on
     const auto length = static_cast<std::uint32_t>(recipe_ranges_.size()) - first;
     const Range* ranges = recipe_ranges_.data() + first;
-    recipes_.push_back({first, length, static_cast<std::uint32_t>(features), -1});
-    features += count(ranges, length, ranges[0].begin);
+    const Form form = form_of(ranges, length);
+    recipes_.push_back({first, length, static_cast<std::uint32_t>(features), form, -1});
+    features += form == Form::kPair ? 1 : count(ranges, length, ranges[0].begin);
     if (features + wide + narrow > kMostExpanded) throw std::length_error("the products give too many features");
   };
   if (several) {
