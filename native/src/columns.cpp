@@ -96,6 +96,7 @@ void Engine::look_at(const ColumnBlock& block) {
     return a.group == b.group && a.hashes == b.hashes;
   };
   if (std::equal(parts.begin(), parts.end(), tile_.parts.begin(), tile_.parts.end(), same)) return;
+  tile_.parts.clear();  // if there is no memory for what follows, nothing is known
   tile_.known.assign(count, 0);
   tile_.hash_of.assign(count, 0);
   tile_.pause = kFewest;

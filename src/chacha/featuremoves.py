@@ -9,7 +9,7 @@ from itertools import combinations
 from chacha.config import Config, Product, product
 from chacha.features import Column, Derived, Features, Offered, derived
 from chacha.screening import Gains
-from chacha.turns import Offer
+from chacha.turns import Offer, same
 
 __all__ = ["FeatureMoves"]
 
@@ -35,6 +35,7 @@ class FeatureMoves:
         self._columns: Sequence[Column] | None = None
         self._offered: list[Offered] = []
         self._names: tuple[Sequence[Column], Config, list[str]] | None = None
+        self._all: tuple[list[str], Config] | None = None
 
     def offered(self, columns: Sequence[Column]) -> list[Offered]:
         """All that is offered by what the columns look like, and why."""
@@ -74,9 +75,11 @@ class FeatureMoves:
     ) -> Iterator[Offer]:
         """One for every group at once, if that gives at most so many features; then single ones."""
         names = self.names(champion, columns)
-        together = self._together(champion, names)
-        if len(together) > 1 and gains.width(champion.with_features(together)) <= most:
-            yield "all", partial(champion.with_features, together)
+        if self._all is None or self._all[0] is not names:
+            self._all = names, champion.with_features(self._together(champion, names))
+        every = self._all[1]
+        if len(every.features) > len(champion.features) + 1 and gains.width(every) <= most:
+            yield "all", partial(same, every)
         ranked = gains.gains() if gains.known else {}
         for name in sorted(names, key=lambda name: -ranked.get((name,), 0.0)):
             yield name, partial(champion.with_features, [name])

@@ -37,8 +37,8 @@ class Uninterrupted:
         if threading.current_thread() is threading.main_thread() and Uninterrupted._outer is None:
             before = signal.getsignal(signal.SIGINT)
             if callable(before):  # else it is ignored, or not Python's
+                signal.signal(signal.SIGINT, self._note)  # from here on nothing is raised
                 self._before, Uninterrupted._outer = before, self
-                signal.signal(signal.SIGINT, self._note)
         return self
 
     def __exit__(

@@ -49,9 +49,12 @@ class Steps:
         self.first = self.step = STEP * math.sqrt(max(len(self.domains), 1))
         self.direction = self._direction()
         self.drawn: dict[tuple[str, float], float] = {}  # for words, which have no direction
+        self._round: tuple[Mapping[str, Value], list[Point]] | None = None
 
     def around(self, values: Mapping[str, Value]) -> list[Point]:
         """The points of this round around `values`, without those that are the same."""
+        if self._round is not None and self._round[0] == values:
+            return self._round[1]
         points: list[Point] = []
         known = [{key: values[key] for key in self.domains}]
         for multiple in MULTIPLES:
@@ -59,23 +62,29 @@ class Steps:
             if at not in known:
                 known.append(at)
                 points.append(Point(multiple, at))
+        self._round = values, points
         return points
 
     def won(self, multiple: float) -> None:
         """The point that many steps away is the champion's now."""
         self.step = min(self.step * abs(multiple), math.sqrt(len(self.domains)))
-        self.drawn.clear()
+        self._begin()
 
     def elsewhere(self) -> None:
         """The champion changed in something else: look again, with the first step at least."""
         self.step = max(self.step, self.first)
-        self.drawn.clear()
+        self._begin()
 
     def in_vain(self) -> None:
         """Every point of this round was tried enough."""
         self.step = max(self.step / 2.0, self.first * SMALLEST)
         self.direction = self._direction()
+        self._begin()
+
+    def _begin(self) -> None:
+        """A round begins."""
         self.drawn.clear()
+        self._round = None
 
     def _direction(self) -> dict[str, float]:
         if len(self.domains) < 2:

@@ -7,6 +7,7 @@ algorithm, so that a whole stream is passed over natively (:mod:`chacha.fused`).
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 from os import PathLike
 
 from chacha._native import Engine
@@ -46,9 +47,19 @@ def native_line(example: Example) -> str:
     return example.with_label(example.label).line
 
 
-def _check(config: Config) -> None:
+@lru_cache(maxsize=256)
+def _settings(*told: tuple[str, type, Value]) -> tuple[int, list[tuple[str, str]]]:
+    """Values with their types, as the engine takes them: the number of bits, and the others."""
+    values = {key: value for key, _, value in told}
+    _check(values)
+    values = {**DEFAULTS, **values}
+    bits = int(values.pop("bit_precision"))
+    return bits, [(key, show(value)) for key, value in values.items()]
+
+
+def _check(values: Mapping[str, Value]) -> None:
     """Refuse what the engine does not know."""
-    for key, value in config.values.items():
+    for key, value in values.items():
         if key not in DEFAULTS:
             known = ", ".join(DEFAULTS)
             told = f"the native learner has no option {key!r}; it knows: {known}"
@@ -156,10 +167,7 @@ class NativePool:
 
     def start_shadow(self, config: Config, source: int = -1, damping: float = 0.0) -> int:
         """A model beside the live ones, known by its number alone; needs no other name."""
-        _check(config)
-        values = {**DEFAULTS, **config.values}
-        bits = int(values.pop("bit_precision"))
-        settings = [(key, show(value)) for key, value in values.items()]
+        bits, settings = _settings(*((key, type(v), v) for key, v in config.values.items()))
         products = [*config.interactions, *((name,) for name in config.features)]
         try:
             self.derive(config.features)
