@@ -190,7 +190,7 @@ class NativeScreen:
         self._sizes: Mapping[str, int] = {}
         self._cells: dict[Product, int] = {}  # as long as the sizes are the same
         self._gains: Mapping[Product, float] | None = None
-        self._widths: Widths | None = None
+        self._widths, self._stale = Widths({}), True
 
     @property
     def products(self) -> Sequence[Product]:
@@ -220,12 +220,15 @@ class NativeScreen:
 
     def look_again(self) -> None:
         """Examples were learned since."""
-        self._gains = self._widths = None
+        self._gains, self._stale = None, True
 
     def _now(self) -> Widths:
-        if self._widths is None:
+        if self._stale:
             examples, active = self.engine.active
-            self._widths = Widths(mean_features(dict(active), examples, self._sizes))
+            means = mean_features(dict(active), examples, self._sizes)
+            if means != self._widths.means or self._widths.full:
+                self._widths = Widths(means)
+            self._stale = False
         return self._widths
 
     def set(self, products: Sequence[Product], sizes: Mapping[str, int]) -> None:

@@ -21,6 +21,7 @@ __all__ = [
 ]
 
 MOST_CELLS = 4096
+MOST_COUNTED = 10_000  # widths that are kept
 
 
 @dataclass(frozen=True)
@@ -137,15 +138,20 @@ class Widths:
     """
 
     def __init__(self, means: Mapping[str, float]) -> None:
-        self._means = means
+        self.means = means
         self._groups = dict(means)
         self._products: dict[Product, float] = {}
         self._configs: dict[Config, float] = {}
 
+    @property
+    def full(self) -> bool:
+        """Whether so many were counted that it is time to forget them."""
+        return len(self._products) + len(self._configs) > MOST_COUNTED
+
     def of_group(self, name: str) -> float:
         """A group's features in an example."""
         if name not in self._groups:
-            self._groups[name] = wider(name, self._means)
+            self._groups[name] = wider(name, self.means)
         return self._groups[name]
 
     def of_product(self, product: Product) -> float:
@@ -160,5 +166,5 @@ class Widths:
         if config not in self._configs:
             own = sum(map(self.of_group, config.features))
             products = sum(map(self.of_product, config.interactions))
-            self._configs[config] = 1.0 + sum(self._means.values()) + own + products
+            self._configs[config] = 1.0 + sum(self.means.values()) + own + products
         return self._configs[config]
