@@ -88,7 +88,6 @@ void Engine::look_at(const ColumnBlock& block) {
   }
   put_in_order();
   const std::size_t count = tile_.columns.size();
-  tile_.column_of.resize(count);
   tile_.kept.reserve(count);
   tile_.rest.reserve(count);
   tile_.read_from = 0;
@@ -261,7 +260,6 @@ bool Engine::read_numbers(std::size_t row, bool keep) {
       const bool kept = there || (keep && tile_.known[column] != 0);
       hashes[n] = tile_.hash_of[column] = hash;
       values[n] = there ? *number : kAbsent;
-      tile_.column_of[n] = column;
       finite &= !(std::fabs(*number) > std::numeric_limits<float>::max());
       tile_.holes += keep && !there ? hole(column, kept) : 0;
       (kept ? tile_.kept : tile_.rest).push_back(column);

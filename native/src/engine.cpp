@@ -237,7 +237,7 @@ void Engine::expand() {
   const bool row = tile_.block != nullptr && tile_.grid && !tile_.filled && !derived && !derivation_.has_given();
   for (const auto& bank : banks_) {
     if (row && bank->lay_out(tile_.parts, tile_.number)) {
-      bank->expand_row(example_, tile_.column_of.data());
+      bank->expand_row(example_, tile_.kept.data());
     } else {
       bank->expand(example_, true, tile_.again && !derived);
     }

@@ -283,7 +283,6 @@ class Engine {
     std::size_t holes = 0;                  // of those that are kept: there is no feature after all
     std::size_t read_from = 0;              // the row from which on columns keep their places again
     std::size_t pause = 0;                  // rows that are read as they are, the next time that there are too many holes
-    Pod<std::uint32_t> column_of;           // of its features
     std::vector<std::uint32_t> empty;       // groups without a feature in it
     bool fresh = false;   // it was read from the beginning
     bool filled = false;  // `example_` holds a row with one feature of every column that is kept

@@ -88,6 +88,25 @@ TEST(tables_of_any_form_derive_what_text_derives) {
   }
 }
 
+// A word that only a refused row had stands nowhere, not even where a cell is empty.
+TEST(words_of_refused_rows_are_not_observed) {
+  Table table(630, 6, {{"x1", "x", 9, 0, 0}}, true);
+  table.columns.back().group = "words";  // a letter that no derived group has
+  table.columns.back().words = {0, 0, 2, -1, 0, -1};
+  table.labels[2] = NAN;
+  Setting by_text(wanted(), "plain", 10), by_columns(wanted(), "plain", 10);
+  const ColumnBlock block = table.block(by_columns.engine);
+  for (std::size_t row = 0; row < table.rows; ++row) {
+    const bool refused = row == 2;
+    const Progress found = by_columns.engine.advance_columns(block, row, table.rows, 1);
+    CHECK(found.status == (refused ? Status::kBad : Status::kFine));
+    if (!refused) by_text.learn(table.line(row));
+    by_columns.engine.decided();
+    CHECK_EQ(by_columns.engine.observed().raw_features(), by_text.engine.observed().raw_features());
+  }
+  CHECK_EQ(by_columns.engine.observed().raw_features(), std::uint64_t{2});
+}
+
 TEST(rows_and_lines_may_alternate) {
   const Table table(620, 400, {{"a", "x", 90, 0, 0}, {"b", "k", 6, 0, 0}, {"hour", "h", 23, 0, 0}}, false);
   Setting mixed(wanted(), "plain", 10), text(wanted(), "plain", 10);

@@ -7,9 +7,14 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Annotated
 
-import typer
-
-from chacha.cli.flags import FormatFlag, LimitFlag, OnBadFlag, SourceArgument, takes_table
+from chacha.cli.flags import (
+    FormatFlag,
+    LimitFlag,
+    OnBadFlag,
+    SourceArgument,
+    output_option,
+    takes_table,
+)
 from chacha.cli.outputs import Output, distinct
 from chacha.errors import SourceError
 from chacha.example import Example
@@ -49,12 +54,7 @@ def convert(
     source: SourceArgument,
     table: TableSpec,
     log_target: LogTarget,
-    output: Annotated[
-        str,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help=".vw (also .vw.gz, ...), .parquet; - for stdout."
-        ),
-    ],
+    output: Annotated[str, output_option(".vw (also .vw.gz, ...), .parquet")],
     limit: LimitFlag = None,
     form: FormatFlag = None,
     on_bad: OnBadFlag = None,

@@ -38,6 +38,7 @@ __all__ = [
     "SourceArgument",
     "StreamsArgument",
     "TuneFlag",
+    "output_option",
     "table_spec",
     "takes_table",
 ]
@@ -93,6 +94,15 @@ InitFlag = Annotated[
 ]
 PoolFlag = Annotated[str, typer.Option(help="Where the models live: native, vw, reference.")]
 LossFlag = Annotated[str, typer.Option(help="squared, logistic, quantile:TAU, poisson or hinge.")]
+
+
+def output_option(kinds: str) -> Any:
+    """The file to write, of these kinds.
+
+    >>> output_option(".vw").param_decls
+    ('--output', '-o')
+    """
+    return typer.Option("--output", "-o", metavar="FILE", help=f"{kinds}; - for stdout.")
 
 
 def _option(panel: str, metavar: str | None, text: str, flag: str | None, **more: Any) -> Any:

@@ -6,7 +6,7 @@ import math
 import resource
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
 import typer
@@ -51,7 +51,11 @@ from chacha.survey import with_log_target
 
 __all__ = ["run"]
 
-PRESETS = {Rules.CHACHA: ChaCha, Rules.PAPER: ChaCha.paper, Rules.FLAML: ChaCha.flaml}
+PRESETS: dict[Rules, Callable[..., ChaCha]] = {
+    Rules.CHACHA: ChaCha,
+    Rules.PAPER: ChaCha.paper,
+    Rules.FLAML: ChaCha.flaml,
+}
 
 
 @takes_table

@@ -10,7 +10,14 @@ from typing import Annotated
 import typer
 
 from chacha.cli.convert import write_examples
-from chacha.cli.flags import FormatFlag, LimitFlag, OnBadFlag, SourceArgument, takes_table
+from chacha.cli.flags import (
+    FormatFlag,
+    LimitFlag,
+    OnBadFlag,
+    SourceArgument,
+    output_option,
+    takes_table,
+)
 from chacha.cli.outputs import distinct
 from chacha.errors import ConfigError
 from chacha.featurefile import features_path
@@ -34,12 +41,7 @@ def transform(
     model: Annotated[
         str, typer.Option("--model", "-m", metavar="FILE", help="What `run --to-vw` wrote.")
     ],
-    output: Annotated[
-        str,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help=".vw (also .vw.gz, ...); - for stdout."
-        ),
-    ],
+    output: Annotated[str, output_option(".vw (also .vw.gz, ...)")],
     limit: LimitFlag = None,
     form: FormatFlag = None,
     on_bad: OnBadFlag = None,

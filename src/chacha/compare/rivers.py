@@ -25,7 +25,7 @@ class RiverClass(NamedTuple):
     """A regressor or a classifier of River that can be made without arguments.
 
     `path` names module and class; `version` is River's. With `seeded` it takes a seed, with
-    `weighs` it learns importance weights.
+    `weighs` it learns importance weights. A classifier that is not `unsure` gives classes only.
     """
 
     path: str
@@ -34,6 +34,7 @@ class RiverClass(NamedTuple):
     classifies: bool
     seeded: bool
     weighs: bool
+    unsure: bool
     version: str
 
 
@@ -112,7 +113,9 @@ def _checked(name: str, path: str, cls: Any, version: str) -> RiverClass:
         )
     seeded = "seed" in signature(cls).parameters
     weighs = "w" in signature(cls.learn_one).parameters
-    return RiverClass(path, cls, regresses, classifies, seeded, weighs, version)
+    no_odds = _river("river.base").Classifier.predict_proba_one  # it raises; others have their own
+    unsure = classifies and cls.predict_proba_one is not no_odds
+    return RiverClass(path, cls, regresses, classifies, seeded, weighs, unsure, version)
 
 
 def _unknown(name: str, wanted: str, river: Any) -> ConfigError:
@@ -234,9 +237,9 @@ regressor; choose one, or --loss logistic
 
     def _probability(self, x: dict[str, float]) -> float:
         """Of True; 1/2 as long as nothing is known."""
-        try:
+        if self._found.unsure:
             told = self._model.predict_proba_one(x)
-        except NotImplementedError:  # it gives classes only
+        else:
             told = {self._model.predict_one(x): 1.0}
         p, other = told.get(True, 0.0), told.get(False, 0.0)
         return float(p) if math.isfinite(p) and (p or other) else 0.5
