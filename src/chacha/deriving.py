@@ -16,7 +16,7 @@ import numpy as np
 
 from chacha.columnstats import MOST_VALUES, ColumnStats, short_text
 from chacha.example import Example, Feature
-from chacha.features import LABEL, Column, Derived, derived
+from chacha.features import LABEL, Column, Derived, derived, is_missing_group
 from chacha.vwtext import hash_name
 
 __all__ = ["Derivation", "DerivedGroups", "column_name"]
@@ -24,7 +24,7 @@ __all__ = ["Derivation", "DerivedGroups", "column_name"]
 MOST_COLUMNS = 256  # of a group
 MOST_TRACKED = 4096  # of all groups
 TURN = 6.283185307179586
-TINY = 1e-7  # the sine of π is not quite 0
+TINY = float(np.float32(1e-7))  # the sine of π is not quite 0
 
 
 def column_name(feature: Feature) -> str:
@@ -34,10 +34,6 @@ def column_name(feature: Feature) -> str:
     ('color=blue', '3')
     """
     return feature.name.removeprefix(":").replace(":", "=")
-
-
-def _is_missing(name: str) -> bool:
-    return name.startswith("missing(") and name.endswith(")")
 
 
 def _f32(value: float) -> float:
@@ -64,12 +60,12 @@ class Recipe:
     @property
     def keeps_past(self) -> bool:
         """Whether it tells of earlier examples."""
-        return self.made.kind in ("lag", "ewma")
+        return self.made.keeps_past
 
     @property
     def of_label(self) -> bool:
         """Whether it tells of the label."""
-        return self.keeps_past and self.made.source == LABEL
+        return self.made.of_label
 
 
 class Tracked(NamedTuple):
@@ -164,7 +160,7 @@ class Derivation:
 
     def _is_given(self, name: str) -> bool:
         """Whether a group of that name stands for a derived one; missing cells always do."""
-        return name in self.recipes or _is_missing(name)
+        return name in self.recipes or is_missing_group(name)
 
     def make(self, name: str, example: Example) -> list[Feature]:
         """The features of a derived group."""
@@ -202,7 +198,7 @@ class Derivation:
     def _take_given(self, given: Mapping[str, Sequence[Feature]]) -> None:
         """Groups of missing cells that an example brought may be offered from now on."""
         for name, features in given.items():
-            if features and _is_missing(name) and name not in self._given:
+            if features and is_missing_group(name) and name not in self._given:
                 self._given[name], self._facts = None, None
 
     def _notice(self, group: str, feature: Feature) -> None:
@@ -284,11 +280,8 @@ def _features(made: Derived, basis: Basis, x: float) -> list[tuple[str, float]]:
     if made.kind == "cyclic":
         angle = TURN * x / made.parameter
         pairs = ((f"{name}.sin", math.sin(angle)), (f"{name}.cos", math.cos(angle)))
-        return [(n, 0.0 if abs(_f32(v)) < TINY32 else _f32(v)) for n, v in pairs]
+        return [(n, 0.0 if abs(_f32(v)) < TINY else _f32(v)) for n, v in pairs]
     return [(name, _f32(math.copysign(math.log1p(abs(x)), x)))]
-
-
-TINY32 = _f32(TINY)
 
 
 def _bins(name: str, knots: Sequence[float], x: float) -> list[tuple[str, float]]:

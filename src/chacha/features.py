@@ -16,13 +16,23 @@ from typing import Any, NamedTuple
 from chacha.errors import ConfigError
 from chacha.words import UNSAFE
 
-__all__ = ["LABEL", "Column", "Derived", "Features", "Offered", "derived", "features_of"]
+__all__ = [
+    "LABEL",
+    "Column",
+    "Derived",
+    "Features",
+    "Offered",
+    "derived",
+    "features_of",
+    "is_missing_group",
+]
 
 LABEL = "label"
 """The source of lags and means of the label, as in `lag(label,3)`."""
 DEFAULT_KINDS = ("bins", "onehot", "cyclic", "log", "missing")
 PARAMETERS = {"bins": (2, 1024), "cyclic": (2, 1e6), "lag": (1, 1000), "ewma": (0.0, 1.0)}
-KINDS = (*DEFAULT_KINDS, "lag", "ewma", "own")
+PAST = ("lag", "ewma")
+KINDS = (*DEFAULT_KINDS, *PAST, "own")
 MOST_CODES = 64  # values that one-hot tells apart
 PERIODS = (7, 12, 24, 60, 365, 366)  # weekdays, months, hours, minutes, days
 _FORM = re.compile(r"(\w+)\((.+)\)")
@@ -40,6 +50,16 @@ class Derived(NamedTuple):
     kind: str
     source: str
     parameter: float = 0.0
+
+    @property
+    def keeps_past(self) -> bool:
+        """Whether it tells of earlier examples."""
+        return self.kind in PAST
+
+    @property
+    def of_label(self) -> bool:
+        """Whether it tells of the label."""
+        return self.keeps_past and self.source == LABEL
 
     def __str__(self) -> str:
         number = f",{self.parameter:g}" if self.kind in PARAMETERS else ""
@@ -66,6 +86,15 @@ def derived(name: str) -> Derived | None:
         return None
     made = Derived(kind, source, parameter)
     return made if str(made) == name else None
+
+
+def is_missing_group(name: str) -> bool:
+    """Whether a group tells of empty cells. A stream may bring such groups itself.
+
+    >>> is_missing_group("missing(age)"), is_missing_group("missing")
+    (True, False)
+    """
+    return name.startswith("missing(") and name.endswith(")")
 
 
 def check_feature(name: Any) -> str:

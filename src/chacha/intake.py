@@ -21,7 +21,6 @@ __all__ = ["Features", "Intake", "Own", "example_of", "labelled"]
 
 Features = Mapping[Any, Any] | str | Example
 """What can be predicted: a dict, a line of VW text, an example."""
-PAST = ("lag", "ewma")
 
 
 class Intake:
@@ -42,11 +41,11 @@ class Intake:
         self.loss = loss
         self.own = Own(policy.own if policy else {})
         asked = [*(policy.more if policy else ()), *(initial.features if initial else ())]
-        kinds = {name: made.kind for name in asked if (made := derived(name)) is not None}
-        self.past = [name for name, kind in kinds.items() if kind in PAST]
+        wanted = {name: made for name in asked if (made := derived(name)) is not None}
+        self.past = [name for name, made in wanted.items() if made.keeps_past]
         """What tells of earlier examples: a ticket keeps it as it was."""
         offers = policy is not None and "missing" in set(policy.kinds) - set(policy.without)
-        offers = offers or "missing" in kinds.values()
+        offers = offers or any(made.kind == "missing" for made in wanted.values())
         self.reader = DictReader(loss.label, offers, keeps_rows=bool(self.own.functions))
 
     @property

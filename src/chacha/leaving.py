@@ -10,10 +10,9 @@ from typing import Any
 
 from chacha.config import Config
 from chacha.deriving import Derivation, Recipe
-from chacha.errors import PoolError
 from chacha.example import DEFAULT_GROUP, Example, Feature, parse_line
 from chacha.featurefile import FeatureFile, belongs_to, derived_in, digest, features_path
-from chacha.features import Features
+from chacha.features import Features, is_missing_group
 from chacha.intake import Intake
 from chacha.losses import loss_of
 from chacha.vwmodel import read_vw_model
@@ -83,8 +82,6 @@ class Transform:
         config, policy = model.champion, model.space.features
         known = model._driver.recipes()
         names = {*config.features, *(g for p in config.interactions for g in p if g in known)}
-        if missing := sorted(names - known.keys()):
-            raise PoolError(f"how {missing[0]} is made is not known before an example is learned")
         own = None if policy is None else policy.own
         return cls(config, {name: known[name] for name in names}, known.keys() - names, own)
 
@@ -179,8 +176,7 @@ class Transform:
 
     def _is_apart(self, name: str) -> bool:
         """Whether a group that an example brings is a derived one."""
-        missing = name.startswith("missing(") and name.endswith(")")
-        return missing or name in self._seeds or name in self.apart
+        return is_missing_group(name) or name in self._seeds or name in self.apart
 
     def _text(self, name: str, features: Iterable[Feature]) -> str:
         """The group as VW text. A name that the text cannot hold is written as its hash."""

@@ -99,8 +99,8 @@ LossFlag = Annotated[str, typer.Option(help="squared, logistic, quantile:TAU, po
 def output_option(kinds: str) -> Any:
     """The file to write, of these kinds.
 
-    >>> output_option(".vw").param_decls
-    ('--output', '-o')
+    >>> output_option(".vw").help
+    '.vw; - for stdout.'
     """
     return typer.Option("--output", "-o", metavar="FILE", help=f"{kinds}; - for stdout.")
 

@@ -15,7 +15,7 @@ from chacha.config import Config, Value, show
 from chacha.deriving import Basis, Recipe
 from chacha.errors import PoolError
 from chacha.example import Example
-from chacha.features import LABEL, Column, derived
+from chacha.features import Column, derived
 from chacha.observed import count_features
 from chacha.pool import refuse_damping, refuse_idle, refuse_live, refuse_unlabelled
 from chacha.vwmodel import VWModel, VWState, write_vw_model
@@ -193,8 +193,8 @@ class NativePool:
             if name not in self._derived and (made := derived(name)) is not None:
                 self.turn_on()
                 kind = "given" if made.kind in ("missing", "own") else made.kind
-                of_label = kind in ("lag", "ewma") and made.source == LABEL
-                self.engine.add_derived(name, kind, "" if of_label else made.source, made.parameter)
+                source = "" if made.of_label else made.source
+                self.engine.add_derived(name, kind, source, made.parameter)
                 self._derived.add(name)
 
     def recipes(self) -> dict[str, Recipe]:
