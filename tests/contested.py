@@ -9,7 +9,7 @@ from typing import Any
 
 from chacha import Config, Decision, Example, PoolError
 from chacha.contest import Contest
-from chacha.example import parse_line
+from chacha.data.example import parse_line
 from chacha.features import Column
 from chacha.losses import Squared
 from chacha.observed import Round

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from chacha import Config, NativePool
 from chacha.columnstats import short_text
+from chacha.data.example import Example, make_example, parse_line
+from chacha.data.vw_text import hash_name
 from chacha.deriving import Derivation
-from chacha.example import Example, make_example, parse_line
 from chacha.features import Column
-from chacha.vwtext import hash_name
 
 Found = dict[str, list[tuple[int, float]]]  # by group: hashes and values, in order
 Values = NDArray[np.float64]

@@ -21,8 +21,8 @@ import chacha
 from chacha import ChaCha, Config, NativePool, ReferencePool
 from chacha._native import kernels
 from chacha.config import Product
+from chacha.data.example import parse_line
 from chacha.deriving import Derivation
-from chacha.example import parse_line
 from chacha.features import Features
 from chacha.fused import FusedDriver
 from chacha.headstart import FromScratch, HeadStart

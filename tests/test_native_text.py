@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from chacha import BadExample, Example, parse_line
 from chacha._native import hash_name, murmur, read_line
-from chacha.vwtext import FLOAT32_MAX, read_number
-from chacha.vwtext import hash_name as plain_hash
-from chacha.vwtext import murmur as plain_murmur
+from chacha.data.vw_text import FLOAT32_MAX, read_number
+from chacha.data.vw_text import hash_name as plain_hash
+from chacha.data.vw_text import murmur as plain_murmur
 from tests.vwtext_strategy import good_lines, names, numbers, odd_lines
 
 Read = tuple[dict[str, list[tuple[int, float]]], float | None, float, float, str]

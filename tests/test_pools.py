@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from chacha import Config, LivePool, PoolError, ReferencePool, SequentialPool, parse_line
 from chacha.checks import all_checks
+from chacha.data.vw_text import hash_name, read_number
 from chacha.pools.vw import SHARED, VWPool, vw_options
-from chacha.vwtext import hash_name, read_number
 
 POOLS: dict[str, Callable[[], LivePool]] = {"vw": VWPool, "reference": ReferencePool}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chacha import ChaCha, ChampionServes, NativePool, SequentialPool
-from chacha.example import Example
+from chacha.data.example import Example
 
 STREAMS = ("fried", "mv", "2dplanes", "interactions", "drift")
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from chacha import Config
 from chacha.config import Product
-from chacha.example import Example, parse_line
+from chacha.data.example import Example, parse_line
 from chacha.moves import Moves
 from chacha.paired import PairedBetting
 from chacha.screen import Screen

@@ -22,12 +22,12 @@ from hypothesis import strategies as st
 
 import chacha
 from chacha import BadExample, ChaCha, Example, ReferencePool, SourceError, TableSpec, open_source
+from chacha.data.vw_text import FLOAT32_MAX, escape, read_number, show_exactly
 from chacha.sources import Bad, Categories, CsvFile, DictReader, Kind, Missing
 from chacha.sources.batch import Batch
 from chacha.sources.bytestream import BLOCK, ByteReader, Raw
 from chacha.sources.schema import Schema
 from chacha.sources.table import TableReader
-from chacha.vwtext import FLOAT32_MAX, escape, read_number, show_exactly
 
 
 def lines(n: int = 50, stream: str = "interactions") -> list[str]:

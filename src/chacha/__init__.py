@@ -17,6 +17,7 @@ from chacha.comparators import (
 )
 from chacha.config import Config
 from chacha.contest import Contest
+from chacha.data.example import Example, Feature, make_example, parse_line
 from chacha.decisions import (
     Decision,
     Eliminated,
@@ -37,7 +38,6 @@ from chacha.errors import (
     TicketError,
 )
 from chacha.evidence import Bound, Evidence, SampleComplexity, Standing, better_than, worse_than
-from chacha.example import Example, Feature, make_example, parse_line
 from chacha.features import Features
 from chacha.flow2 import Flow2
 from chacha.headstart import FromScratch, HeadStart

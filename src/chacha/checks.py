@@ -20,8 +20,8 @@ from itertools import islice
 from math import isfinite
 
 from chacha.config import Config
+from chacha.data.example import Example, parse_line
 from chacha.errors import BadExample, PoolError
-from chacha.example import Example, parse_line
 from chacha.pool import Copies, Derives, LivePool
 from chacha.sources.synth import SynthSource
 

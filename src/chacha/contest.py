@@ -45,7 +45,7 @@ class Contest:
 
     >>> from types import SimpleNamespace
     >>> from chacha.losses import Squared
-    >>> from chacha.example import parse_line
+    >>> from chacha.data.example import parse_line
     >>> from chacha.turns import Given
     >>> from chacha.observed import Round
     >>> seen = SimpleNamespace(groups="ab", sizes={"a": 1, "b": 1}, columns=())

@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from chacha.columnstats import MOST_VALUES, ColumnStats, short_text
-from chacha.example import Example, Feature
+from chacha.data.example import Example, Feature
+from chacha.data.vw_text import hash_name
 from chacha.features import LABEL, Column, Derived, derived, is_missing_group
-from chacha.vwtext import hash_name
 
 __all__ = ["Derivation", "DerivedGroups", "column_name"]
 
@@ -99,7 +99,7 @@ class DerivedGroups(Mapping[str, Sequence[Feature]]):
 class Derivation:
     """Makes derived groups of examples, and learns of examples what it needs for that.
 
-    >>> from chacha.example import parse_line
+    >>> from chacha.data.example import parse_line
     >>> derivation = Derivation(first=10)
     >>> derivation.add(["bins(a,3)", "lag(label,2)"])
     >>> for i in range(10):

@@ -11,10 +11,10 @@ from chacha.blending import Blend
 from chacha.champion import ChampionChallengers
 from chacha.config import Config
 from chacha.contest import Contest
+from chacha.data.example import Example
 from chacha.decisions import Decision, Promoted, Retired, WentLive
 from chacha.deriving import Recipe
 from chacha.evidence import Standing
-from chacha.example import Example
 from chacha.facts import SeenWithLoss
 from chacha.features import Features
 from chacha.headstart import HeadStart

@@ -35,7 +35,7 @@ class HeadStart:
     that share of the champion's squared gradients.
 
     >>> from chacha import ReferencePool
-    >>> from chacha.example import parse_line
+    >>> from chacha.data.example import parse_line
     >>> pool = ReferencePool()
     >>> pool.start(Config())
     >>> _ = pool.learn(parse_line("1 |a x |b y"))

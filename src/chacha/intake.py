@@ -9,13 +9,13 @@ from types import MappingProxyType
 from typing import Any
 
 from chacha.config import Config
+from chacha.data.example import DEFAULT_GROUP, Example, finite, parse_line
+from chacha.data.vw_text import escape, unescape
 from chacha.errors import BadExample, ConfigError
-from chacha.example import DEFAULT_GROUP, Example, finite, parse_line
 from chacha.features import Features as Policy
 from chacha.features import derived
 from chacha.losses import Loss
 from chacha.sources import DictReader
-from chacha.vwtext import escape, unescape
 
 __all__ = ["Features", "Intake", "Own", "example_of", "labelled"]
 

@@ -9,15 +9,15 @@ from dataclasses import replace
 from typing import Any
 
 from chacha.config import Config
+from chacha.data.example import DEFAULT_GROUP, Example, Feature, parse_line
+from chacha.data.vw_text import hash_name, show_exactly
 from chacha.deriving import Derivation, Recipe
-from chacha.example import DEFAULT_GROUP, Example, Feature, parse_line
 from chacha.featurefile import FeatureFile, belongs_to, derived_in, digest, features_path
 from chacha.features import Features, is_missing_group
 from chacha.intake import Intake
 from chacha.losses import loss_of
 from chacha.vwmodel import read_vw_model
 from chacha.vwoptions import fail
-from chacha.vwtext import hash_name, show_exactly
 from chacha.words import UNSAFE
 
 __all__ = ["Transform"]

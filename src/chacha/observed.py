@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import NamedTuple, Protocol
 
 from chacha.config import Config
-from chacha.example import Example
+from chacha.data.example import Example
 from chacha.features import Column
 from chacha.losses import Loss
 
@@ -72,7 +72,7 @@ class Observed:
     Features are counted by VW's hash at `bits` bits, so memory is bounded whatever the
     stream brings: a group never counts more than 2^bits features.
 
-    >>> from chacha.example import parse_line
+    >>> from chacha.data.example import parse_line
     >>> observed = Observed()
     >>> for line in ("1 |a x y |b u", "3 |a x z |b u v"):
     ...     observed.observe(parse_line(line))
@@ -113,7 +113,7 @@ class Observed:
     def complexity(self, config: Config) -> float:
         """d_c.
 
-        >>> from chacha.example import parse_line
+        >>> from chacha.data.example import parse_line
         >>> observed = Observed()
         >>> observed.observe(parse_line("1 |a x y z"))
         >>> observed.complexity(Config([("a", "a")]))  # 3 + 3·4/2
@@ -165,7 +165,7 @@ class Groups(Protocol):
 class Round(NamedTuple):
     """One example: what the live models predicted, what was served, and the label.
 
-    >>> from chacha.example import parse_line
+    >>> from chacha.data.example import parse_line
     >>> from chacha.losses import Squared
     >>> Round(parse_line("1 |a x"), {Config(): 0.5}, 0.5, 1.0, 1.0, Squared()).y
     1.0

@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Protocol, runtime_checkable
 
 from chacha.config import Config, Value
+from chacha.data.example import Example
+from chacha.data.vw_text import FLOAT32_MAX
 from chacha.errors import BadExample, PoolError
-from chacha.example import Example
-from chacha.vwtext import FLOAT32_MAX
 
 __all__ = ["Copies", "Derives", "Learner", "LivePool", "SequentialPool"]
 
@@ -73,7 +73,7 @@ class Learner(Protocol):
 class SequentialPool:
     """A pool of learners made by `make`, asked one after the other.
 
-    >>> from chacha.example import parse_line
+    >>> from chacha.data.example import parse_line
     >>> class Zero:
     ...     def predict(self, example): return 0.0
     ...     def learn(self, example): pass

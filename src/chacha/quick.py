@@ -2,7 +2,7 @@
 
 A line of VW text is parsed natively. A dict of a form that was seen before is read by a plan:
 which key stands where in which group. Whatever needs a second look goes the long way, over
-:class:`~chacha.example.Example`; both ways give the same.
+:class:`~chacha.data.example.Example`; both ways give the same.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from chacha._native import DictPlan
+from chacha.data.vw_text import escape
 from chacha.decisions import Decision
 from chacha.driver import Driver
 from chacha.fused import FusedDriver
 from chacha.sources import DictReader, TableSpec
 from chacha.sources.dicts import is_grouped
 from chacha.sources.grouping import missing_group
-from chacha.vwtext import escape
 
 __all__ = ["Quick"]
 

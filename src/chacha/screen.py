@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from chacha.config import Config, Product
-from chacha.example import Example, Feature
+from chacha.data.example import Example, Feature
 from chacha.screening import Screening, Widths, cells_for, combinations, mean_features
 
 __all__ = ["Candidate", "Screen"]
@@ -87,7 +87,7 @@ class Candidate:
 class Screen:
     """The candidates, looked at in turns, as far as the budget goes.
 
-    >>> from chacha.example import parse_line
+    >>> from chacha.data.example import parse_line
     >>> screen = Screen(Screening(share=1.0))
     >>> screen.set([("a", "b"), ("a", "c")], sizes={"a": 1, "b": 1, "c": 1})
     >>> example = parse_line("|a x:2 |b y:3 |c z:0.5")

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import TypeVar
 
+from chacha.data.example import Example
 from chacha.driver import Driver
 from chacha.errors import BadExample, ConfigError, PoolError, SourceError
-from chacha.example import Example
 from chacha.fused import Advance, FusedDriver, Status
 from chacha.intake import Intake
 from chacha.nativeblocks import native_block

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from chacha.blending import Blend
 from chacha.config import Config, show_product
+from chacha.data.example import Example
 from chacha.decisions import Decision
 from chacha.evidence import Bound
-from chacha.example import Example
 from chacha.paired import Pairing
 
 __all__ = ["LiveModel", "Served", "Step", "Stretch", "Summary", "derived_names", "describe"]

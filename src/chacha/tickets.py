@@ -8,9 +8,9 @@ from operator import index
 
 from chacha.blending import Blend
 from chacha.config import Config
+from chacha.data.example import Example
 from chacha.driver import Forecast
 from chacha.errors import ConfigError, TicketError
-from chacha.example import Example
 
 __all__ = ["Ticket", "Tickets"]
 

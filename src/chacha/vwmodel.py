@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chacha.config import Config
+from chacha.data.vw_text import murmur
 from chacha.vwoptions import (
     MOST_BITS,
     REPEATED,
@@ -37,7 +38,6 @@ from chacha.vwoptions import (
     options_text,
     read_options,
 )
-from chacha.vwtext import murmur
 
 __all__ = [
     "VWModel",

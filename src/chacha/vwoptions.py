@@ -10,8 +10,8 @@ from typing import NoReturn
 import numpy as np
 
 from chacha.config import Config, Value
+from chacha.data.vw_text import FLOAT32_MAX
 from chacha.errors import ConfigError, PoolError
-from chacha.vwtext import FLOAT32_MAX
 
 __all__ = [
     "MOST_BITS",

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from chacha.data.vw_text import escape
 from chacha.errors import ConfigError
-from chacha.vwtext import escape
 
 __all__ = ["Product", "Value", "canonical", "product", "show", "show_product"]
 

@@ -16,8 +16,8 @@ from chacha.cli.flags import (
     takes_table,
 )
 from chacha.cli.outputs import Output, distinct
+from chacha.data.example import Example
 from chacha.errors import SourceError
-from chacha.example import Example
 from chacha.sources import (
     LogTarget,
     OnBad,

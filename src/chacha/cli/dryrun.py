@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from chacha.example import DEFAULT_GROUP, Example
+from chacha.data.example import DEFAULT_GROUP, Example
 from chacha.sources import Bad, Files, Skipped, Source
 from chacha.sources.table import TableReader
 

@@ -8,8 +8,8 @@ from itertools import islice
 from typing import NamedTuple
 
 from chacha.compare.results import Point
+from chacha.data.example import Example
 from chacha.evidence import Standing
-from chacha.example import Example
 from chacha.intake import labelled
 from chacha.losses import Loss
 from chacha.model import ChaCha

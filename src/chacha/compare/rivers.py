@@ -10,8 +10,8 @@ from inspect import Parameter, isabstract, isclass, signature
 from pkgutil import iter_modules
 from typing import Any, NamedTuple
 
+from chacha.data.example import Example
 from chacha.errors import ConfigError, MissingExtra
-from chacha.example import Example
 from chacha.losses import Hinge, Logistic, Loss, Poisson
 
 __all__ = ["PREFIX", "RiverClass", "RiverLearner", "about_river", "find_river"]

@@ -12,9 +12,9 @@ from os import PathLike
 
 from chacha._native import Engine
 from chacha.config import Config, Value, show
+from chacha.data.example import Example
 from chacha.deriving import Basis, Recipe
 from chacha.errors import PoolError
-from chacha.example import Example
 from chacha.features import Column, derived
 from chacha.observed import count_features
 from chacha.pool import refuse_damping, refuse_idle, refuse_live, refuse_unlabelled
@@ -86,7 +86,7 @@ class NativePool:
     `kernel` names one of the code paths this machine can run (`plain`, `avx2`, `avx512`); the
     best by default. All give the same bits.
 
-    >>> from chacha.example import parse_line
+    >>> from chacha.data.example import parse_line
     >>> pool = NativePool()
     >>> pool.start(Config(["ab"], {"learning_rate": 0.25}))
     >>> for _ in range(3):
@@ -147,7 +147,7 @@ class NativePool:
         starts as if it had seen `damping` times the squared gradients of the source so far: with
         small steps.
 
-        >>> from chacha.example import parse_line
+        >>> from chacha.data.example import parse_line
         >>> pool = NativePool()
         >>> pool.start(Config())
         >>> _ = pool.learn(parse_line("1 |a x |b y"))

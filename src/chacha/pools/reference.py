@@ -14,10 +14,10 @@ from typing import cast
 import numpy as np
 
 from chacha.config import Config, Value
+from chacha.data.example import DEFAULT_GROUP, Example, Feature
+from chacha.data.vw_text import FLOAT32_MAX, hash_name
 from chacha.errors import PoolError
-from chacha.example import DEFAULT_GROUP, Example, Feature
 from chacha.pool import SequentialPool, refuse_damping, refuse_idle, refuse_live
-from chacha.vwtext import FLOAT32_MAX, hash_name
 
 __all__ = ["ReferenceLearner", "ReferencePool"]
 
@@ -67,7 +67,7 @@ class Slot:
 class ReferenceLearner:
     """A linear model over the groups and their products, learned as VW does by default.
 
-    >>> from chacha.example import parse_line
+    >>> from chacha.data.example import parse_line
     >>> model = ReferenceLearner(Config(["ab"]))
     >>> for _ in range(3):
     ...     model.learn(parse_line("1 |a x |b y"))
@@ -288,7 +288,7 @@ class ReferencePool(SequentialPool):
         A weight that it meets first in a product or a derived group which `source` does not have
         is damped.
 
-        >>> from chacha.example import parse_line
+        >>> from chacha.data.example import parse_line
         >>> pool = ReferencePool()
         >>> pool.start(Config())
         >>> _ = pool.learn(parse_line("1 |a x |b y"))

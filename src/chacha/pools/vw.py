@@ -28,10 +28,10 @@ except ImportError as error:  # pragma: no cover - exercised in a process of its
     raise MissingExtra.of("vowpalwabbit", "vw", instead) from error
 
 from chacha.config import Config, Value
+from chacha.data.example import Example
+from chacha.data.vw_text import murmur
 from chacha.errors import PoolError
-from chacha.example import Example
 from chacha.pool import refuse_damping, refuse_idle, refuse_live, refuse_unlabelled
-from chacha.vwtext import murmur
 
 __all__ = ["VWPool"]
 
@@ -97,7 +97,7 @@ def vw_options() -> Mapping[str, Value | None]:
 class VWPool:
     """Live models that are Vowpal Wabbit workspaces.
 
-    >>> from chacha.example import parse_line
+    >>> from chacha.data.example import parse_line
     >>> pool = VWPool()
     >>> pool.start(Config(["ab"], {"learning_rate": 0.25}))
     >>> for _ in range(3):
@@ -137,7 +137,7 @@ class VWPool:
 
         VW cannot damp its first steps: `damping` has no effect here.
 
-        >>> from chacha.example import parse_line
+        >>> from chacha.data.example import parse_line
         >>> pool = VWPool()
         >>> pool.start(Config())
         >>> _ = pool.learn(parse_line("1 |a x |b y"))

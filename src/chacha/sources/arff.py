@@ -10,8 +10,8 @@ from typing import cast
 
 import pyarrow as pa
 
+from chacha.data.example import Example
 from chacha.errors import BadExample, SourceError
-from chacha.example import Example
 from chacha.sources.base import Bad
 from chacha.sources.batch import Batch
 from chacha.sources.bytestream import BLOCK

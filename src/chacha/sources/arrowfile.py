@@ -9,8 +9,8 @@ from typing import Any, cast
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from chacha.data.example import Example
 from chacha.errors import SourceError
-from chacha.example import Example
 from chacha.sources.ahead import Ahead
 from chacha.sources.base import Bad, Source
 from chacha.sources.batch import Batch, Expected

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from chacha.example import Example, Feature
+from chacha.data.example import Example, Feature
 from chacha.sources.columns import Cell
 
 __all__ = ["Assembler"]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol, runtime_checkable
 
+from chacha.data.example import Example
 from chacha.errors import BadExample
-from chacha.example import Example
 
 __all__ = ["Bad", "OnBad", "Skipped", "Source", "Unlabelled", "good_examples"]
 

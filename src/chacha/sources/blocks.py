@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from chacha.example import Example, Feature
+from chacha.data.example import Example, Feature
 from chacha.sources.base import Bad, Source
 from chacha.sources.cells import pairs
 from chacha.sources.columns import pairs_cell

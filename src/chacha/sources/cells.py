@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from chacha.data.vw_text import escape
 from chacha.errors import BadExample
 from chacha.sources.spec import Kind
-from chacha.vwtext import escape
 
 __all__ = [
     "BOOLEANS",

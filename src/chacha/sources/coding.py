@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from chacha.data.example import Feature
 from chacha.errors import BadExample
-from chacha.example import Feature
 from chacha.sources.blocks import CellColumn
 from chacha.sources.cells import word
 from chacha.sources.columns import pairs_cell

@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from chacha.data.example import Feature
+from chacha.data.vw_text import FLOAT32_MAX, hash_name, show_all_exactly, show_exactly
 from chacha.errors import BadExample, SourceError
-from chacha.example import Feature
 from chacha.sources.cells import Pairs, number, pairs
 from chacha.sources.numbers import is_castable, numbers, python_values
 from chacha.sources.spec import Kind
-from chacha.vwtext import FLOAT32_MAX, hash_name, show_all_exactly, show_exactly
 
 __all__ = [
     "Cell",

@@ -14,8 +14,8 @@ from typing import cast
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
+from chacha.data.example import Example
 from chacha.errors import SourceError
-from chacha.example import Example
 from chacha.sources.base import Bad
 from chacha.sources.batch import DAMAGE, Batch
 from chacha.sources.bytestream import BLOCK, LONGEST, ByteReader

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from chacha.data.example import DEFAULT_GROUP, Example, make_example
+from chacha.data.vw_text import escape, murmur
 from chacha.errors import BadExample
-from chacha.example import DEFAULT_GROUP, Example, make_example
 from chacha.sources.cells import (
     LARGEST_INTEGER,
     Pairs,
@@ -26,7 +27,6 @@ from chacha.sources.cells import (
 )
 from chacha.sources.grouping import missing_group
 from chacha.sources.spec import Categories, Kind, Missing, TableSpec
-from chacha.vwtext import escape, murmur
 
 __all__ = ["DictReader", "EmptyCell", "Grouping", "Leaf", "feature", "flatten", "is_grouped"]
 

@@ -7,8 +7,8 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import cast
 
+from chacha.data.example import Example
 from chacha.errors import BadExample, SourceError
-from chacha.example import Example
 from chacha.sources.base import Bad, Source, is_table
 from chacha.sources.batch import Expected
 from chacha.sources.blocks import Block, blocks_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import string
 
-from chacha.example import DEFAULT_GROUP
-from chacha.vwtext import escape
+from chacha.data.example import DEFAULT_GROUP
+from chacha.data.vw_text import escape
 
 __all__ = ["MOST_GROUPS", "missing_group", "parts", "sequential_groups"]
 

@@ -8,7 +8,7 @@ from enum import Enum
 
 import numpy as np
 
-from chacha.example import Example
+from chacha.data.example import Example
 from chacha.sources.base import Bad, Source, is_table
 from chacha.sources.blocks import Block, ColumnBlock, TextBlock, blocks_of
 from chacha.sources.vw import vw_row

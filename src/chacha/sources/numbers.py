@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from chacha.data.vw_text import FLOAT32_MAX
 from chacha.errors import BadExample
 from chacha.sources.cells import LARGEST_INTEGER, number
-from chacha.vwtext import FLOAT32_MAX
 
 __all__ = [
     "is_castable",

@@ -14,8 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from chacha.data.example import Example
+from chacha.data.vw_text import hash_name
 from chacha.errors import BadExample
-from chacha.example import Example
 from chacha.sources.blocks import CellColumn, NumberColumn, WordsColumn
 from chacha.sources.cells import Pairs, plain_value
 from chacha.sources.columns import pairs_cell
@@ -25,7 +26,6 @@ from chacha.sources.numbers import python_values
 from chacha.sources.prepared import Prepared
 from chacha.sources.schema import Schema
 from chacha.sources.spec import Kind
-from chacha.vwtext import hash_name
 
 __all__ = ["Beside", "offered_columns", "offered_rows"]
 

@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from chacha.data.example import check_weight, finite
+from chacha.data.vw_text import FLOAT32_MAX, escape
 from chacha.errors import BadExample
-from chacha.example import check_weight, finite
 from chacha.sources.batch import DAMAGE, Batch
 from chacha.sources.cells import BOOLEANS, class_name, label_trouble, word
 from chacha.sources.columns import (
@@ -24,7 +25,6 @@ from chacha.sources.columns import (
 from chacha.sources.numbers import nan_as_null, number_array, numbers, python_values
 from chacha.sources.schema import Schema
 from chacha.sources.spec import Missing
-from chacha.vwtext import FLOAT32_MAX, escape
 
 __all__ = ["Prepared", "Trouble", "prepare"]
 

@@ -8,15 +8,15 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import pyarrow as pa
 
+from chacha.data.example import DEFAULT_GROUP, Example, finite
+from chacha.data.vw_text import escape, hash_name, show_all_exactly
 from chacha.errors import BadExample
-from chacha.example import DEFAULT_GROUP, Example, finite
 from chacha.sources.assembly import Assembler
 from chacha.sources.cells import LARGEST_INTEGER, Pairs, number
 from chacha.sources.columns import Cell, make_cells, pairs_cell
 from chacha.sources.dicts import DictReader, Leaf
 from chacha.sources.offers import offered_rows
 from chacha.sources.spec import Kind
-from chacha.vwtext import escape, hash_name, show_all_exactly
 
 __all__ = ["Columns", "make_columns"]
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from chacha.data.example import Example, finite
+from chacha.data.vw_text import escape
 from chacha.errors import BadExample, ConfigError, SourceError
-from chacha.example import Example, finite
 from chacha.sources.base import Bad
 from chacha.sources.batch import Expected
 from chacha.sources.bytestream import BLOCK
@@ -26,7 +27,6 @@ from chacha.sources.jsontext import MALFORMED, read_object
 from chacha.sources.recordcolumns import Columns, make_columns
 from chacha.sources.spec import Categories, Kind, Missing, TableSpec, listed, names
 from chacha.sources.vw import LineFile, read_line
-from chacha.vwtext import escape
 
 __all__ = ["JsonLines", "RecordReader"]
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sized
 from itertools import count, zip_longest
 from typing import Any
 
+from chacha.data.example import Example
 from chacha.errors import BadExample, ConfigError, SourceError
-from chacha.example import Example
 from chacha.sources.base import Bad
 from chacha.sources.dicts import DictReader
 from chacha.sources.records import RecordReader

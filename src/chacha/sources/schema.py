@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from chacha.data.example import DEFAULT_GROUP
+from chacha.data.vw_text import escape, hash_name
 from chacha.errors import SourceError
-from chacha.example import DEFAULT_GROUP
 from chacha.sources.batch import Expected
 from chacha.sources.dicts import DictReader, Grouping
 from chacha.sources.spec import Kind, TableSpec, listed
-from chacha.vwtext import escape, hash_name
 
 __all__ = ["Schema"]
 

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from chacha.data.example import DEFAULT_GROUP, Example, Feature, finite
+from chacha.data.vw_text import FLOAT32_MAX, escape, hash_name, show_all_exactly, show_exactly
 from chacha.errors import BadExample, SourceError
-from chacha.example import DEFAULT_GROUP, Example, Feature, finite
 from chacha.sources.base import Bad
 from chacha.sources.bytestream import BLOCK
 from chacha.sources.cells import LARGEST_INTEGER, class_name, label_trouble, number, too_large
@@ -22,7 +23,6 @@ from chacha.sources.filesource import FileSource
 from chacha.sources.grouping import parts
 from chacha.sources.lines import line_blocks
 from chacha.sources.spec import GroupBy, TableSpec
-from chacha.vwtext import FLOAT32_MAX, escape, hash_name, show_all_exactly, show_exactly
 
 __all__ = ["LibsvmFile", "SparseRows", "looks_like_libsvm"]
 

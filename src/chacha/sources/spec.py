@@ -10,9 +10,9 @@ from enum import Enum
 from fnmatch import fnmatchcase
 from typing import Any, TypeVar
 
+from chacha.data.vw_text import escape
 from chacha.errors import ConfigError
 from chacha.sources.grouping import MOST_GROUPS, sequential_groups
-from chacha.vwtext import escape
 
 __all__ = [
     "NULLS",

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from chacha.data.example import Example, make_example
+from chacha.data.vw_text import hash_name
 from chacha.errors import ConfigError
-from chacha.example import Example, make_example
 from chacha.sources.bags import Groups, sparse_rows
 from chacha.sources.blocks import CellColumn, ColumnBlock, NumberColumn, WordsColumn
 from chacha.sources.columns import pairs_cell
-from chacha.vwtext import hash_name
 
 __all__ = ["STREAMS", "SynthSource", "check_ends", "open_synth"]
 

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow.compute as pc
 
+from chacha.data.example import Example
+from chacha.data.vw_text import show_all_exactly
 from chacha.errors import BadExample, SourceError
-from chacha.example import Example
 from chacha.sources.assembly import Assembler
 from chacha.sources.base import Bad
 from chacha.sources.batch import Batch
@@ -26,7 +27,6 @@ from chacha.sources.prepared import Prepared, prepare
 from chacha.sources.schema import Schema
 from chacha.sources.spec import Categories, Kind
 from chacha.sources.tableblocks import column_block
-from chacha.vwtext import show_all_exactly
 
 __all__ = ["TableReader"]
 

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from typing import TypeVar
 
+from chacha.data.example import Example, parse_line
+from chacha.data.vw_text import read_number
 from chacha.errors import BadExample, SourceError
-from chacha.example import Example, parse_line
 from chacha.sources.base import Bad
 from chacha.sources.blocks import TextBlock
 from chacha.sources.bytestream import (
@@ -19,7 +20,6 @@ from chacha.sources.bytestream import (
 from chacha.sources.filesource import FileSource
 from chacha.sources.lines import line_blocks, plain_blocks, text_blocks
 from chacha.sources.vwjson import vw_json_example
-from chacha.vwtext import read_number
 
 __all__ = ["LineFile", "VWFile", "VWJsonFile", "read_line", "vw_row"]
 

@@ -24,11 +24,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from chacha.data.example import DEFAULT_GROUP, Example, Feature, check_weight, finite
+from chacha.data.vw_text import SHORT, hash_name, read_number, show_exactly
 from chacha.errors import BadExample
-from chacha.example import DEFAULT_GROUP, Example, Feature, check_weight, finite
 from chacha.sources.cells import LARGEST_INTEGER
 from chacha.sources.jsontext import MALFORMED, TOO_DEEP, TOO_LONG, decoder, read_double, read_object
-from chacha.vwtext import SHORT, hash_name, read_number, show_exactly
 
 __all__ = ["looks_like_vw_json", "vw_json_example"]
 

@@ -12,10 +12,10 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from chacha.data.example import DEFAULT_GROUP, Example, finite, parse_line
+from chacha.data.vw_text import read_number, show_exactly
 from chacha.errors import BadExample, ConfigError, SourceError
-from chacha.example import DEFAULT_GROUP, Example, finite, parse_line
 from chacha.sources.base import Bad
-from chacha.vwtext import read_number, show_exactly
 
 __all__ = ["SCHEMA", "ExampleWriter", "WrittenExamples", "is_written", "open_writer"]
 

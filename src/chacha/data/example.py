@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from chacha.data.vw_text import FLOAT32_MAX, hash_name, read_number, show_exactly
 from chacha.errors import BadExample
-from chacha.vwtext import FLOAT32_MAX, hash_name, read_number, show_exactly
 
 __all__ = ["Example", "Feature", "make_example", "parse_line"]
 
