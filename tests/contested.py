@@ -8,13 +8,13 @@ from functools import cache
 from typing import Any
 
 from chacha import Config, Decision, Example, PoolError
+from chacha.config.derived_groups import Column
+from chacha.config.space import Interactions, LogUniform, Space
 from chacha.contest import Contest
 from chacha.data.example import parse_line
-from chacha.features import Column
 from chacha.losses import Squared
 from chacha.observed import Round
 from chacha.paired import PairedBetting
-from chacha.space import Interactions, LogUniform, Space
 from chacha.turns import Asked, Given, Move, NextMove
 from tests.scripted import ScriptedOracle, conf, name_of
 

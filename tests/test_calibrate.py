@@ -17,7 +17,7 @@ from chacha import Coin, ConfigError, PairedBernstein, PairedBetting, Pairing
 from chacha.cli import app
 from chacha.compare import Calibrating, Calibration, Settings, Stream
 from chacha.compare.calibration import clopper_pearson
-from chacha.space import AUTHORS_RATES, Interactions, Space
+from chacha.config.space import AUTHORS_RATES, Interactions, Space
 
 RUNS, CHALLENGERS, EXAMPLES = 400, 5, 400
 

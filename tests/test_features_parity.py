@@ -20,10 +20,11 @@ from hypothesis import strategies as st
 import chacha
 from chacha import ChaCha, Config, NativePool, ReferencePool
 from chacha._native import kernels
-from chacha.config import Product
+from chacha.config.config import Product
+from chacha.config.derived_groups import Features
+from chacha.config.space import RATES, Interactions
 from chacha.data.example import parse_line
 from chacha.deriving import Derivation
-from chacha.features import Features
 from chacha.fused import FusedDriver
 from chacha.headstart import FromScratch, HeadStart
 from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile
@@ -31,7 +32,6 @@ from chacha.plaindriver import PlainDriver
 from chacha.pool import LivePool
 from chacha.screening import Screening
 from chacha.sources import DictReader
-from chacha.space import RATES, Interactions
 from tests.native_runs import WAYS, a_file, state, tracked
 from tests.test_contest_native import EAGER, KEEN, PlainPool
 from tests.test_head_start import once

@@ -24,7 +24,7 @@ from chacha import (
     Uniform,
     second_order_products,
 )
-from chacha.space import Domain
+from chacha.config.space import Domain
 
 RATE = {"learning_rate": LogUniform(2e-10, 1.0)}
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from chacha import ChaCha, Interactions, LogUniform, Promoted, ReferencePool
-from chacha.space import RATES
+from chacha.config.space import RATES
 
 NI = {"interactions": Interactions()}
 NI_LR = {**NI, "learning_rate": LogUniform(2e-10, 1.0)}

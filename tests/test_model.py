@@ -30,9 +30,9 @@ from chacha import (
     ReferencePool,
     Standing,
 )
+from chacha.config.space import Domain
 from chacha.pools.vw import VWPool
 from chacha.settings import Settings
-from chacha.space import Domain
 
 SPACE = {"interactions": Interactions(), "learning_rate": LogUniform(2e-10, 1.0)}
 POOLS: dict[str, Callable[[], chacha.LivePool]] = {"vw": VWPool, "reference": ReferencePool}

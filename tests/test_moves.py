@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chacha import Config
-from chacha.config import Product
+from chacha.config.config import Product
+from chacha.config.space import Choice, Domain, Integer, Interactions, LogUniform, Space, Uniform
 from chacha.moves import Moves
 from chacha.paired import PairedBetting
-from chacha.space import Choice, Domain, Integer, Interactions, LogUniform, Space, Uniform
 from chacha.steps import SMALLEST, Steps
 from chacha.turns import Asked, Move
 from tests.contested import Seen, contest, feed

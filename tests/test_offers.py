@@ -38,11 +38,11 @@ from chacha import (
     open_source,
 )
 from chacha.cli import app
-from chacha.features import Features
+from chacha.config.derived_groups import Features
+from chacha.config.space import RATES
 from chacha.nativeblocks import native_block
 from chacha.sources import Bad, DictReader
 from chacha.sources.blocks import CellColumn, ColumnBlock, blocks_of
-from chacha.space import RATES
 
 TARGET = TableSpec(target="y")
 

@@ -9,7 +9,7 @@ import pytest
 
 import chacha
 from chacha import ChaCha, NativePool, OnBad, TableSpec
-from chacha.features import derived
+from chacha.config.derived_groups import derived
 from chacha.pool import LivePool
 from tests.native_runs import state
 from tests.test_contest_native import PlainPool

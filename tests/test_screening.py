@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chacha import Config
-from chacha.config import Product
+from chacha.config.config import Product
+from chacha.config.space import Interactions, Space
 from chacha.data.example import Example, parse_line
 from chacha.moves import Moves
 from chacha.paired import PairedBetting
 from chacha.screen import Screen
 from chacha.screening import Screening, cells_for
-from chacha.space import Interactions, Space
 from chacha.window import Window
 from tests.contested import Counted, Seen, contest, feed
 

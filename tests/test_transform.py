@@ -17,9 +17,9 @@ import vowpalwabbit
 
 import chacha
 from chacha import BadExample, ChaCha, Config, ConfigError, Interactions, PoolError, Transform
+from chacha.config.derived_groups import Features
+from chacha.config.space import RATES
 from chacha.featurefile import FeatureFile, features_path
-from chacha.features import Features
-from chacha.space import RATES
 from tests.test_cli import cli
 
 SPACE: Any = {"interactions": Interactions(), "learning_rate": RATES, "features": Features()}

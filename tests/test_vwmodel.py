@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import vowpalwabbit
 
-from chacha.config import Config
+from chacha.config.config import Config
 from chacha.errors import PoolError
 from chacha.vwmodel import VWModel, VWState, continue_args, read_vw_model, write_vw_model
 from chacha.vwoptions import REPEATED

@@ -15,7 +15,9 @@ from chacha.comparators import (
     RandomChallengers,
     WithoutChampion,
 )
-from chacha.config import Config
+from chacha.config.config import Config
+from chacha.config.derived_groups import Features
+from chacha.config.space import Choice, Integer, Interactions, LogUniform, Space, Uniform
 from chacha.contest import Contest
 from chacha.data.example import Example, Feature, make_example, parse_line
 from chacha.decisions import (
@@ -38,7 +40,6 @@ from chacha.errors import (
     TicketError,
 )
 from chacha.evidence import Bound, Evidence, SampleComplexity, Standing, better_than, worse_than
-from chacha.features import Features
 from chacha.flow2 import Flow2
 from chacha.headstart import FromScratch, HeadStart
 from chacha.leaving import Transform
@@ -70,7 +71,6 @@ from chacha.sources import (
     open_files,
     open_source,
 )
-from chacha.space import Choice, Integer, Interactions, LogUniform, Space, Uniform
 from chacha.summary import LiveModel, Served, Step, Stretch, Summary
 from chacha.survey import with_log_target
 from chacha.tickets import Ticket

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from chacha.config import Config
+from chacha.config.config import Config
 from chacha.errors import ConfigError
 from chacha.losses import Loss
 

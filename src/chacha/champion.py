@@ -11,7 +11,7 @@ from math import inf
 from random import Random
 from typing import Any, ClassVar
 
-from chacha.config import Config
+from chacha.config.config import Config
 from chacha.decisions import Decision, Eliminated, Promoted, Retired, WentLive
 from chacha.evidence import Bound, Evidence, Standing, better_than, worse_than
 from chacha.headstart import FromScratch, HeadStart

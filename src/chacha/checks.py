@@ -19,7 +19,7 @@ from dataclasses import replace
 from itertools import islice
 from math import isfinite
 
-from chacha.config import Config
+from chacha.config.config import Config
 from chacha.data.example import Example, parse_line
 from chacha.errors import BadExample, PoolError
 from chacha.pool import Copies, Derives, LivePool

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from random import Random
 
 from chacha.champion import ChampionChallengers
-from chacha.config import Config
+from chacha.config.config import Config
 from chacha.decisions import Decision
 from chacha.observed import Seen
 from chacha.scheduler import FOREVER, Scheduler

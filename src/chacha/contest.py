@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from chacha.blending import Blend, Blending, Serving
-from chacha.config import Config
+from chacha.config.config import Config
 from chacha.decisions import Decision, WentLive
 from chacha.headstart import FromScratch, HeadStart
 from chacha.observed import Groups, Round

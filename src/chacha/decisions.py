@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from typing import Any, ClassVar, cast
 
-from chacha.config import Config
+from chacha.config.config import Config
 from chacha.errors import DataError
 
 __all__ = [

@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from chacha.columnstats import MOST_VALUES, ColumnStats, short_text
+from chacha.config.derived_groups import LABEL, Column, Derived, derived, is_missing_group
 from chacha.data.example import Example, Feature
 from chacha.data.vw_text import hash_name
-from chacha.features import LABEL, Column, Derived, derived, is_missing_group
 
 __all__ = ["Derivation", "DerivedGroups", "column_name"]
 

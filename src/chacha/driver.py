@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 from chacha.blending import Blend
 from chacha.champion import ChampionChallengers
-from chacha.config import Config
+from chacha.config.config import Config
+from chacha.config.derived_groups import Features
 from chacha.contest import Contest
 from chacha.data.example import Example
 from chacha.decisions import Decision, Promoted, Retired, WentLive
 from chacha.deriving import Recipe
 from chacha.evidence import Standing
 from chacha.facts import SeenWithLoss
-from chacha.features import Features
 from chacha.headstart import HeadStart
 from chacha.losses import Loss
 from chacha.observed import StreamFacts

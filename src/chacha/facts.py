@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from chacha.config import Config
-from chacha.features import Column
+from chacha.config.config import Config
+from chacha.config.derived_groups import Column
 from chacha.losses import Loss
 from chacha.observed import StreamFacts
 

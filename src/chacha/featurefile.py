@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from chacha.columnstats import MOST_VALUES
-from chacha.config import Config, Product, show_product
+from chacha.config.config import Config, Product, show_product
+from chacha.config.derived_groups import LABEL, check_feature, derived
 from chacha.deriving import Basis, Recipe
 from chacha.errors import ConfigError
-from chacha.features import LABEL, check_feature, derived
 from chacha.vwmodel import BITS, read_vw_options
 from chacha.vwoptions import LETTERS, PRODUCTS, fail, is_float32
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
 
-from chacha.config import Config, Product, product
-from chacha.features import Column, Derived, Features, Offered, derived
+from chacha.config.config import Config, Product, product
+from chacha.config.derived_groups import Column, Derived, Features, Offered, derived
 from chacha.screening import Gains
 from chacha.turns import Offer, same
 

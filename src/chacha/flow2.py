@@ -11,8 +11,8 @@ import math
 from collections.abc import Mapping
 from random import Random
 
-from chacha.config import Value
-from chacha.space import Choice, Domain
+from chacha.config.config import Value
+from chacha.config.space import Choice, Domain
 
 __all__ = ["Flow2"]
 
@@ -27,7 +27,7 @@ class Flow2:
     `propose` gives the point one step along a random direction, the next call the point
     opposite to it, then comes a new direction. `incumbent` tells it where the champion is.
 
-    >>> from chacha.space import LogUniform
+    >>> from chacha.config.space import LogUniform
     >>> search = Flow2({"learning_rate": LogUniform(2e-10, 1)}, {"learning_rate": 0.5}, seed=1)
     >>> search.propose(), search.propose()
     ({'learning_rate': 0.0535886731268}, {'learning_rate': 1.0})

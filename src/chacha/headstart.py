@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from chacha.config import Config
+from chacha.config.config import Config
 from chacha.errors import ConfigError, PoolError
 from chacha.pool import Copies, LivePool
 

@@ -8,12 +8,12 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from chacha.config import Config
+from chacha.config.config import Config
+from chacha.config.derived_groups import Features as Policy
+from chacha.config.derived_groups import derived
 from chacha.data.example import DEFAULT_GROUP, Example, finite, parse_line
 from chacha.data.vw_text import escape, unescape
 from chacha.errors import BadExample, ConfigError
-from chacha.features import Features as Policy
-from chacha.features import derived
 from chacha.losses import Loss
 from chacha.sources import DictReader
 

@@ -8,17 +8,17 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
-from chacha.config import Config
+from chacha.config.config import Config
+from chacha.config.derived_groups import Features, is_missing_group
+from chacha.config.words import UNSAFE
 from chacha.data.example import DEFAULT_GROUP, Example, Feature, parse_line
 from chacha.data.vw_text import hash_name, show_exactly
 from chacha.deriving import Derivation, Recipe
 from chacha.featurefile import FeatureFile, belongs_to, derived_in, digest, features_path
-from chacha.features import Features, is_missing_group
 from chacha.intake import Intake
 from chacha.losses import loss_of
 from chacha.vwmodel import read_vw_model
 from chacha.vwoptions import fail
-from chacha.words import UNSAFE
 
 __all__ = ["Transform"]
 

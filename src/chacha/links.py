@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from chacha._native import Engine
 from chacha.blending import Blend, Blending, ChampionServes, Helping
 from chacha.champion import ChampionChallengers
-from chacha.config import Config, Product
+from chacha.config.config import Config, Product
 from chacha.contest import Contest
 from chacha.evidence import SampleComplexity
 from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared

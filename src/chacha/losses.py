@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
-from chacha.config import Value
+from chacha.config.config import Value
 from chacha.errors import BadExample, ConfigError
 
 __all__ = ["Hinge", "Logistic", "Loss", "Poisson", "Quantile", "Squared", "check_scale", "loss_of"]

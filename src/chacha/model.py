@@ -10,7 +10,8 @@ from typing import Any, Unpack
 
 from chacha.blending import Blending
 from chacha.champion import ChampionChallengers
-from chacha.config import Config
+from chacha.config.config import Config
+from chacha.config.space import Choice, Domain, Interactions, Space
 from chacha.contest import Contest
 from chacha.decisions import Decision
 from chacha.driver import Core
@@ -29,7 +30,6 @@ from chacha.quick import Quick
 from chacha.screening import Screening
 from chacha.settings import Rulebook, Settings, check_parts, whole
 from chacha.sources import OnBad, Skipped, Source, TableSpec, open_source
-from chacha.space import Choice, Domain, Interactions, Space
 from chacha.streaming import FAR, Passing
 from chacha.summary import LiveModel, Step, Stretch, Summary, describe
 from chacha.tickets import Ticket, Tickets

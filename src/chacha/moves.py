@@ -11,12 +11,12 @@ from functools import partial
 from itertools import chain, islice
 from typing import Any
 
-from chacha.config import Config, Product
+from chacha.config.config import Config, Product
+from chacha.config.derived_groups import Column
+from chacha.config.space import Space
 from chacha.featuremoves import FeatureMoves
-from chacha.features import Column
 from chacha.productmoves import ProductMoves
 from chacha.screening import Gains
-from chacha.space import Space
 from chacha.steps import IN_VAIN, Steps
 from chacha.turns import Asked, Move, Offer, Turns, same
 
@@ -41,7 +41,7 @@ class Moves(Turns):
 
     >>> from chacha import Screening
     >>> from chacha.screen import Screen
-    >>> from chacha.space import Interactions
+    >>> from chacha.config.space import Interactions
     >>> moves = Moves(Space.of({"interactions": Interactions()}))
     >>> screen, live = Screen(Screening()), {}
     >>> for _ in range(4):
@@ -132,7 +132,7 @@ class Moves(Turns):
     ) -> Sequence[Product]:
         """What is worth screening: derived groups, each a product of one; then products.
 
-        >>> from chacha.space import Interactions
+        >>> from chacha.config.space import Interactions
         >>> moves = Moves(Space.of({"interactions": Interactions(max_order=4)}), squares=False)
         >>> ["".join(p) for p in moves.candidates(Config(["ab", "cd"]), "abcd")]
         ['ac', 'ad', 'bc', 'bd', 'abc', 'abd', 'abcd', 'acd', 'bcd']

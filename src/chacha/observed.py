@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple, Protocol
 
-from chacha.config import Config
+from chacha.config.config import Config
+from chacha.config.derived_groups import Column
 from chacha.data.example import Example
-from chacha.features import Column
 from chacha.losses import Loss
 
 __all__ = ["Groups", "Observed", "Round", "Seen", "StreamFacts", "count_features"]

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import Any, Protocol
 
-from chacha.config import Config, product
+from chacha.config.config import Config, product
+from chacha.config.derived_groups import derived
+from chacha.config.space import Space
 from chacha.errors import ConfigError
-from chacha.features import derived
 from chacha.flow2 import FLOOR, MOST_IN_VAIN, STEP, Flow2
-from chacha.space import Space
 
 __all__ = ["ConfigOracle", "DefaultOracle", "proposals_of", "second_order_products"]
 
@@ -100,7 +100,7 @@ class DefaultOracle:
     Each call gives `numeric` proposals of FLOW², +u and -u of one direction. Its state is
     one for the whole run, seeded by `seed`, and moves with the champion.
 
-    >>> from chacha.space import Interactions
+    >>> from chacha.config.space import Interactions
     >>> oracle = DefaultOracle(Space.of({"interactions": Interactions()}), seed=0)
     >>> [str(c) for c in oracle(Config(), ["a", "b"])]
     ['interactions ab']

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Protocol, runtime_checkable
 
-from chacha.config import Config, Value
+from chacha.config.config import Config, Value
 from chacha.data.example import Example
 from chacha.data.vw_text import FLOAT32_MAX
 from chacha.errors import BadExample, PoolError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, combinations, combinations_with_replacement, islice
 
-from chacha.config import Config, Product, product
+from chacha.config.config import Config, Product, product
 from chacha.featuremoves import face_pairs, source
 from chacha.screening import Gains
 

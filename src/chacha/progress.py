@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from chacha.config import Config
+from chacha.config.config import Config
 from chacha.errors import ConfigError
 from chacha.evidence import Standing
 

@@ -7,7 +7,7 @@ from math import inf
 from random import Random
 from statistics import median
 
-from chacha.config import Config
+from chacha.config.config import Config
 from chacha.decisions import Decision, LeaseDoubled, Retired, WentLive
 
 __all__ = ["FOREVER", "Scheduler"]

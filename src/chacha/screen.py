@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from chacha.config import Config, Product
+from chacha.config.config import Config, Product
 from chacha.data.example import Example, Feature
 from chacha.screening import Screening, Widths, cells_for, combinations, mean_features
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Protocol
 
-from chacha.config import Config, Product
+from chacha.config.config import Config, Product
+from chacha.config.derived_groups import derived, larger, wider
 from chacha.errors import ConfigError
-from chacha.features import derived, larger, wider
 
 __all__ = [
     "Gains",

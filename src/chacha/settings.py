@@ -9,11 +9,12 @@ from typing import Any, TypedDict
 
 from chacha.blending import Blending
 from chacha.champion import ChampionChallengers
-from chacha.config import Config
+from chacha.config.config import Config
+from chacha.config.derived_groups import Features
+from chacha.config.space import RATES, Domain, Interactions, Space
 from chacha.contest import Contest
 from chacha.errors import ConfigError
 from chacha.evidence import Evidence, SampleComplexity
-from chacha.features import Features
 from chacha.headstart import FromScratch, HeadStart
 from chacha.losses import Loss
 from chacha.moves import Moves
@@ -21,7 +22,6 @@ from chacha.oracle import ConfigOracle, DefaultOracle
 from chacha.paired import PairedBetting
 from chacha.pool import Derives, LivePool
 from chacha.screening import Screening
-from chacha.space import RATES, Domain, Interactions, Space
 from chacha.turns import Given, NextMove
 
 __all__ = ["Rulebook", "Settings", "check_parts", "whole"]

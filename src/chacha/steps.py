@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from random import Random
 from typing import NamedTuple
 
-from chacha.config import Value
-from chacha.space import Choice, Domain
+from chacha.config.config import Value
+from chacha.config.space import Choice, Domain
 
 __all__ = ["Point", "Steps"]
 
@@ -37,7 +37,7 @@ class Steps:
     the step is halved, and with several dimensions there is a new direction. When the champion
     changed elsewhere, the first step is as good as any again.
 
-    >>> from chacha.space import LogUniform
+    >>> from chacha.config.space import LogUniform
     >>> steps = Steps({"learning_rate": LogUniform(2**-11, 2**9)}, seed=0)
     >>> [p.values["learning_rate"] for p in steps.around({"learning_rate": 0.5})]
     [2.0, 8.0, 0.125, 0.03125]

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 from chacha.blending import Blend
-from chacha.config import Config, show_product
+from chacha.config.config import Config, show_product
 from chacha.data.example import Example
 from chacha.decisions import Decision
 from chacha.evidence import Bound
@@ -153,7 +153,7 @@ def _count(n: int, noun: str) -> str:
 def describe(value: Any) -> Any:
     """A policy as JSON can hold it: its name and every constant.
 
-    >>> from chacha.space import Uniform
+    >>> from chacha.config.space import Uniform
     >>> describe(Uniform(0, 1))
     {'is': 'Uniform', 'low': 0, 'high': 1}
     """

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from operator import index
 
 from chacha.blending import Blend
-from chacha.config import Config
+from chacha.config.config import Config
 from chacha.data.example import Example
 from chacha.driver import Forecast
 from chacha.errors import ConfigError, TicketError

@@ -6,8 +6,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from chacha.config import Config, Product
-from chacha.features import Column
+from chacha.config.config import Config, Product
+from chacha.config.derived_groups import Column
 from chacha.oracle import ConfigOracle, proposals_of
 from chacha.screening import Gains
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chacha.config import Config
+from chacha.config.config import Config
 from chacha.decisions import Eliminated, LeaseDoubled, Promoted, Retired
 from chacha.paired import PairedBetting, Pairing
 

@@ -8,7 +8,7 @@ from os.path import exists
 from pathlib import Path
 from typing import Any, cast
 
-from chacha.config import Config
+from chacha.config.config import Config
 from chacha.errors import ConfigError, PoolError
 from chacha.featurefile import derived_in, features_path
 from chacha.leaving import Transform

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chacha.config import Config
+from chacha.config.config import Config
 from chacha.data.vw_text import murmur
 from chacha.vwoptions import (
     MOST_BITS,
@@ -60,7 +60,7 @@ _STATE = struct.Struct("<f4d3f3d2Q2dQ2d")
 class VWState:
     """What VW keeps besides weights: its clock, its norms, the labels' range, l1 and l2.
 
-    >>> from chacha.config import Config
+    >>> from chacha.config.config import Config
     >>> VWState.start(Config(values={"loss_function": "logistic"})).high
     50.0
     """
@@ -96,7 +96,7 @@ class VWModel:
     number.
 
     >>> import numpy as np
-    >>> from chacha.config import Config
+    >>> from chacha.config.config import Config
     >>> config, number = Config(["ab"]), np.array([0.5], np.float32)
     >>> index = np.array([7], np.uint32)
     >>> model = VWModel(config, VWState.start(config), index, number, number, number)
@@ -132,7 +132,7 @@ def continue_args(config: Config) -> list[str]:
     VW does not keep these options in the file, whoever wrote it. The other options of
     `config` may be repeated too; that changes nothing.
 
-    >>> from chacha.config import Config
+    >>> from chacha.config.config import Config
     >>> config = Config(["ab"], {"learning_rate": 0.1, "loss_function": "logistic", "l1": 1e-6})
     >>> continue_args(config)
     ['--l1', '1e-06', '--loss_function', 'logistic']
@@ -154,7 +154,7 @@ def write_vw_model(
     leaves them out when it saves the model itself.
 
     >>> import tempfile
-    >>> from chacha.config import Config
+    >>> from chacha.config.config import Config
     >>> config, none = Config(["ab"], {"learning_rate": 0.1}), np.zeros(0, np.float32)
     >>> model = VWModel(config, VWState(), np.zeros(0, np.uint32), none, none, none)
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from chacha.config import Config, Value
+from chacha.config.config import Config, Value
 from chacha.data.vw_text import FLOAT32_MAX
 from chacha.errors import ConfigError, PoolError
 

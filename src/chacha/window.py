@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from itertools import islice, takewhile
 
-from chacha.config import Config, Product
+from chacha.config.config import Config, Product
 from chacha.observed import Groups
 from chacha.screening import Gains, Screening
 

@@ -39,10 +39,10 @@ from chacha.cli.show import Messages
 from chacha.compare import METHODS, Comparison, Settings, Stream, Study, rows_of
 from chacha.compare.results import default_home
 from chacha.compare.scores import table_lines, to_json
+from chacha.config.space import Space
 from chacha.errors import ConfigError, PoolError
 from chacha.resources import cores
 from chacha.sources import LogTarget, TableSpec
-from chacha.space import Space
 from chacha.summary import describe
 
 __all__ = ["compare"]

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from chacha.config import Config
+from chacha.config.config import Config
 from chacha.decisions import (
     Decision,
     Eliminated,

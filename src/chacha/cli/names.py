@@ -7,11 +7,11 @@ from dataclasses import replace
 from enum import Enum
 from typing import Any
 
-from chacha.config import Value
+from chacha.config.config import Value
+from chacha.config.derived_groups import DEFAULT_KINDS, Features, derived
+from chacha.config.space import AUTHORS_RATES, Domain, Interactions, LogUniform, Space, Uniform
 from chacha.errors import ConfigError
-from chacha.features import DEFAULT_KINDS, Features, derived
 from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
-from chacha.space import AUTHORS_RATES, Domain, Interactions, LogUniform, Space, Uniform
 
 __all__ = ["Rules", "features_named", "init_values", "loss_named", "space_of", "tuned"]
 

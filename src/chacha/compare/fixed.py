@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 
-from chacha.config import Config
+from chacha.config.config import Config
 from chacha.errors import ConfigError
 
 __all__ = ["MOST_PAIRS", "RATES", "all_pairs", "bins_grid", "rate_grid"]

@@ -14,7 +14,8 @@ from chacha.compare.methods import Method
 from chacha.compare.passes import Alone, Learned, Span, Tuned
 from chacha.compare.results import Kept, Outcome, Point, key_of
 from chacha.compare.workers import Tell
-from chacha.config import Config
+from chacha.config.config import Config
+from chacha.config.space import Interactions, Space
 from chacha.errors import ConfigError, SourceError
 from chacha.evidence import Evidence
 from chacha.losses import Loss, Squared
@@ -35,7 +36,6 @@ from chacha.sources.bytestream import open_raw
 from chacha.sources.files import expand
 from chacha.sources.formats import format_of_name
 from chacha.sources.openmlset import find_dataset
-from chacha.space import Interactions, Space
 from chacha.summary import describe
 from chacha.survey import Survey, survey
 

@@ -18,13 +18,13 @@ from chacha.comparators import (
 )
 from chacha.compare.fixed import RATES, all_pairs, bins_grid, rate_grid
 from chacha.compare.rivers import PREFIX, RiverLearner, about_river, find_river
-from chacha.config import Config
+from chacha.config.config import Config
+from chacha.config.space import Space
 from chacha.errors import ConfigError
 from chacha.losses import Loss
 from chacha.model import ChaCha
 from chacha.paired import PairedBetting
 from chacha.pool import Learner
-from chacha.space import Space
 
 __all__ = ["METHODS", "Method", "method_named"]
 

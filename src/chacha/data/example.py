@@ -36,7 +36,7 @@ class Example:
 
     `body` is the row as VW text, from the first bar on; :attr:`line` is the whole line.
     `place` says where it was read, for messages. `derived` has groups that were made from the
-    others (:mod:`chacha.features`); a model uses those that its configuration has. `row` has
+    others (:mod:`chacha.config.derived_groups`); a model uses those that its configuration has. `row` has
     what it was made of, column by column, where somebody asked for it.
     Features of value 0 are left out, as VW does.
 

@@ -13,7 +13,7 @@ from typing import cast
 
 import numpy as np
 
-from chacha.config import Config, Value
+from chacha.config.config import Config, Value
 from chacha.data.example import DEFAULT_GROUP, Example, Feature
 from chacha.data.vw_text import FLOAT32_MAX, hash_name
 from chacha.errors import PoolError

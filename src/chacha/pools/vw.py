@@ -27,7 +27,7 @@ except ImportError as error:  # pragma: no cover - exercised in a process of its
     instead = " (without it: ReferencePool(), --pool reference)"
     raise MissingExtra.of("vowpalwabbit", "vw", instead) from error
 
-from chacha.config import Config, Value
+from chacha.config.config import Config, Value
 from chacha.data.example import Example
 from chacha.data.vw_text import murmur
 from chacha.errors import PoolError

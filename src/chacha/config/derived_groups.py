@@ -13,8 +13,8 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Any, NamedTuple
 
+from chacha.config.words import UNSAFE
 from chacha.errors import ConfigError
-from chacha.words import UNSAFE
 
 __all__ = [
     "LABEL",

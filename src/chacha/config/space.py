@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-from chacha.config import Config, Value, canonical
+from chacha.config.config import Config, Value, canonical
+from chacha.config.derived_groups import Features, derived
 from chacha.errors import ConfigError
-from chacha.features import Features, derived
 
 __all__ = ["Choice", "Domain", "Integer", "Interactions", "LogUniform", "Space", "Uniform"]
 

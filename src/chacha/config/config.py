@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from chacha.config.derived_groups import features_of
+from chacha.config.words import Product, Value, canonical, product, show, show_product
 from chacha.errors import ConfigError
-from chacha.features import features_of
-from chacha.words import Product, Value, canonical, product, show, show_product
 
 __all__ = ["Config", "Product", "Value", "canonical", "product", "show", "show_product"]
 
@@ -28,7 +28,7 @@ class Config:
     """A configuration: products of groups, values of options (c in the paper), derived groups.
 
     Products are a set: order and repetition do not matter. Two configurations that
-    mean the same are equal and print alike. A derived group (:mod:`chacha.features`) that
+    mean the same are equal and print alike. A derived group (:mod:`chacha.config.derived_groups`) that
     stands in a product is one of the features too.
 
     >>> c = Config(["ba", "cd", "ab"], {"learning_rate": 0.25})
