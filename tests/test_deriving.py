@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from chacha import Config, NativePool
-from chacha.columnstats import short_text
 from chacha.config.derived_groups import Column
 from chacha.data.example import Example, make_example, parse_line
 from chacha.data.vw_text import hash_name
-from chacha.deriving import Derivation
+from chacha.features.column_stats import short_text
+from chacha.features.derivation import Derivation
 
 Found = dict[str, list[tuple[int, float]]]  # by group: hashes and values, in order
 Values = NDArray[np.float64]

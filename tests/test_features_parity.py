@@ -24,7 +24,7 @@ from chacha.config.config import Product
 from chacha.config.derived_groups import Features
 from chacha.config.space import RATES, Interactions
 from chacha.data.example import parse_line
-from chacha.deriving import Derivation
+from chacha.features.derivation import Derivation
 from chacha.fused import FusedDriver
 from chacha.headstart import FromScratch, HeadStart
 from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile

@@ -1,7 +1,7 @@
 // Derived groups: features that are made from those of a raw group, once for all models.
 //
 // What must be known of a column (its knots, its values, its past) comes from examples that were
-// learned before, never from the one at hand. Expressions keep the order of chacha/deriving.py,
+// learned before, never from the one at hand. Expressions keep the order of chacha/features/derivation.py,
 // so the bits are the same.
 #pragma once
 

@@ -14,9 +14,9 @@ from chacha.config.derived_groups import Features
 from chacha.contest import Contest
 from chacha.data.example import Example
 from chacha.decisions import Decision, Promoted, Retired, WentLive
-from chacha.deriving import Recipe
 from chacha.evidence import Standing
 from chacha.facts import SeenWithLoss
+from chacha.features.derivation import Recipe
 from chacha.headstart import HeadStart
 from chacha.losses import Loss
 from chacha.observed import StreamFacts

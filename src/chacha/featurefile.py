@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from chacha.columnstats import MOST_VALUES
 from chacha.config.config import Config, Product, show_product
 from chacha.config.derived_groups import LABEL, check_feature, derived
-from chacha.deriving import Basis, Recipe
 from chacha.errors import ConfigError
+from chacha.features.column_stats import MOST_VALUES
+from chacha.features.derivation import Basis, Recipe
 from chacha.vwmodel import BITS, read_vw_options
 from chacha.vwoptions import LETTERS, PRODUCTS, fail, is_float32
 

@@ -18,10 +18,10 @@ from chacha.config.config import Config
 from chacha.config.derived_groups import Features
 from chacha.data.example import Example
 from chacha.decisions import Decision
-from chacha.deriving import Recipe
 from chacha.driver import Core, Driver, Forecast
 from chacha.errors import PoolError
 from chacha.evidence import Standing
+from chacha.features.derivation import Recipe
 from chacha.interrupts import Uninterrupted
 from chacha.links import Link, Serving, link_of, served_by
 from chacha.losses import Loss

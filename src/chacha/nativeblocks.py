@@ -10,7 +10,7 @@ import numpy as np
 from chacha._native import ColumnBlock as NativeBlock
 from chacha._native import count_words
 from chacha.data.example import Feature
-from chacha.deriving import column_name
+from chacha.features.derivation import column_name
 from chacha.sources.blocks import AnyColumn, CellColumn, ColumnBlock, NumberColumn, WordsColumn
 
 __all__ = ["native_block", "native_words"]

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from chacha.config.derived_groups import Features
 from chacha.contest import Contest
 from chacha.data.example import Example
-from chacha.deriving import Derivation, Recipe
 from chacha.driver import Core, Driver, Forecast
 from chacha.evidence import Standing
+from chacha.features.derivation import Derivation, Recipe
 from chacha.losses import Loss
 from chacha.observed import Observed, Round
 from chacha.pool import LivePool

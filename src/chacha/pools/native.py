@@ -14,8 +14,8 @@ from chacha._native import Engine
 from chacha.config.config import Config, Value, show
 from chacha.config.derived_groups import Column, derived
 from chacha.data.example import Example
-from chacha.deriving import Basis, Recipe
 from chacha.errors import PoolError
+from chacha.features.derivation import Basis, Recipe
 from chacha.observed import count_features
 from chacha.pool import refuse_damping, refuse_idle, refuse_live, refuse_unlabelled
 from chacha.vwmodel import VWModel, VWState, write_vw_model

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from chacha.columnstats import MOST_VALUES, ColumnStats, short_text
 from chacha.config.derived_groups import LABEL, Column, Derived, derived, is_missing_group
 from chacha.data.example import Example, Feature
 from chacha.data.vw_text import hash_name
+from chacha.features.column_stats import MOST_VALUES, ColumnStats, short_text
 
 __all__ = ["Derivation", "DerivedGroups", "column_name"]
 

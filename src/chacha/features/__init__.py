@@ -1,0 +1,1 @@
+"""Derived features: statistics of columns, and the groups made from them."""
