@@ -16,8 +16,8 @@ import vowpalwabbit
 
 from chacha.config.config import Config
 from chacha.errors import PoolError
-from chacha.vwmodel import VWModel, VWState, continue_args, read_vw_model, write_vw_model
-from chacha.vwoptions import REPEATED
+from chacha.vw.model_file import VWModel, VWState, continue_args, read_vw_model, write_vw_model
+from chacha.vw.options import REPEATED
 
 FULL = "--experimental_full_name_interactions"
 PRODUCTS = [("item", "user"), ("item", "item"), ("ab", "ac"), ("a", "item", "user")]

@@ -21,8 +21,8 @@ from chacha.config.derived_groups import LABEL, check_feature, derived
 from chacha.errors import ConfigError
 from chacha.features.column_stats import MOST_VALUES
 from chacha.features.derivation import Basis, Recipe
-from chacha.vwmodel import BITS, read_vw_options
-from chacha.vwoptions import LETTERS, PRODUCTS, fail, is_float32
+from chacha.vw.model_file import BITS, read_vw_options
+from chacha.vw.options import LETTERS, PRODUCTS, fail, is_float32
 
 __all__ = ["FeatureFile", "belongs_to", "derived_in", "digest", "features_path"]
 

@@ -17,8 +17,8 @@ from chacha.featurefile import FeatureFile, belongs_to, derived_in, digest, feat
 from chacha.features.derivation import Derivation, Recipe
 from chacha.intake import Intake
 from chacha.losses import loss_of
-from chacha.vwmodel import read_vw_model
-from chacha.vwoptions import fail
+from chacha.vw.model_file import read_vw_model
+from chacha.vw.options import fail
 
 __all__ = ["Transform"]
 

@@ -15,8 +15,8 @@ from chacha.leaving import Transform
 from chacha.losses import loss_of
 from chacha.pools.native import NativePool
 from chacha.settings import Settings
-from chacha.vwmodel import VWModel, read_vw_model
-from chacha.vwoptions import fail
+from chacha.vw.model_file import VWModel, read_vw_model
+from chacha.vw.options import fail
 
 __all__ = ["load_champion", "save_champion", "settings_of"]
 

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from chacha.config.config import Config
 from chacha.data.vw_text import murmur
-from chacha.vwoptions import (
+from chacha.vw.options import (
     MOST_BITS,
     REPEATED,
     check_config,

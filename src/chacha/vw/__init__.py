@@ -1,0 +1,1 @@
+"""Vowpal Wabbit's options and model files."""
