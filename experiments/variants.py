@@ -25,8 +25,8 @@ from chacha import (
     WentLive,
     WithoutChampion,
 )
-from chacha.comparators import LeasesOnly, NoLeases, NoSlotForTheChampion
 from chacha.compare import Method
+from chacha.rules.paper.comparators import LeasesOnly, NoLeases, NoSlotForTheChampion
 
 __all__ = ["NUMBERS_FIRST", "RESTARTED"]
 

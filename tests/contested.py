@@ -10,12 +10,12 @@ from typing import Any
 from chacha import Config, Decision, Example, PoolError
 from chacha.config.derived_groups import Column
 from chacha.config.space import Interactions, LogUniform, Space
-from chacha.contest import Contest
 from chacha.data.example import parse_line
 from chacha.losses import Squared
-from chacha.observed import Round
-from chacha.paired import PairedBetting
-from chacha.turns import Asked, Given, Move, NextMove
+from chacha.rules.contest.betting import PairedBetting
+from chacha.rules.contest.contest import Contest
+from chacha.rules.contest.rotation import Asked, Given, Move, NextMove
+from chacha.rules.stream_facts import Round
 from tests.scripted import ScriptedOracle, conf, name_of
 
 __all__ = [

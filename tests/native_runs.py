@@ -13,7 +13,7 @@ from typing import Any
 
 import chacha
 from chacha import BadExample, ChaCha, ChampionChallengers, Example, OnBad, SampleComplexity
-from chacha.contest import Contest
+from chacha.rules.contest.contest import Contest
 from chacha.sources.bytestream import ByteReader, Raw
 from chacha.sources.vw import VWFile, vw_row
 

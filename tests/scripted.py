@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from chacha import Bound, ChampionChallengers, Config, Decision, Standing
-from chacha.oracle import ConfigOracle
+from chacha.rules.oracle import ConfigOracle
 
 
 def conf(name: str) -> Config:

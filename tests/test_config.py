@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chacha import Config, ConfigError, decision_from_json
-from chacha.decisions import Eliminated, LeaseDoubled, Promoted, Retired, WentLive
+from chacha.rules.decisions import Eliminated, LeaseDoubled, Promoted, Retired, WentLive
 
 names = st.text(
     st.characters(exclude_characters="|: \t\r\n%", exclude_categories=["C", "Z"]),

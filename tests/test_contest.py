@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chacha import Config, Eliminated, PoolError
-from chacha.blending import Blend, Blending
-from chacha.contest import DETHRONED, Contest
 from chacha.losses import Squared
-from chacha.moves import Moves
-from chacha.paired import PairedBetting
 from chacha.plaindriver import PlainDriver
-from chacha.screening import Screening
-from chacha.turns import Given
+from chacha.rules.contest.betting import PairedBetting
+from chacha.rules.contest.blending import Blend, Blending
+from chacha.rules.contest.contest import DETHRONED, Contest
+from chacha.rules.contest.moves import Moves
+from chacha.rules.contest.rotation import Given
+from chacha.rules.contest.screening import Screening
 from tests.contested import (
     Counted,
     FakePool,

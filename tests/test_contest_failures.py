@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from chacha import ChaCha, Config, PoolError, second_order_products
-from chacha.blending import Blending
 from chacha.losses import Squared
-from chacha.moves import Moves
-from chacha.paired import Coin, PairedBetting
 from chacha.plaindriver import PlainDriver
-from chacha.turns import Given, Move
+from chacha.rules.contest.betting import Coin, PairedBetting
+from chacha.rules.contest.blending import Blending
+from chacha.rules.contest.moves import Moves
+from chacha.rules.contest.rotation import Given, Move
 from tests.contested import Counted, FakePool, Seen, contest, feed, rates, scripted
 from tests.scripted import conf
 

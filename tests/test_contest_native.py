@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 
 import chacha
 from chacha import ChaCha, Config, NativePool, ReferencePool, second_order_products
-from chacha.blending import Blend, Blending, ChampionServes
 from chacha.fused import FusedDriver
-from chacha.headstart import FromScratch, HeadStart
 from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
-from chacha.paired import Coin, PairedBernstein, PairedBetting
 from chacha.plaindriver import PlainDriver
-from chacha.screening import Screening
+from chacha.rules.contest.betting import Coin, PairedBernstein, PairedBetting
+from chacha.rules.contest.blending import Blend, Blending, ChampionServes
+from chacha.rules.contest.screening import Screening
+from chacha.rules.starting import FromScratch, HeadStart
 from tests.native_runs import WAYS, a_file, lines_of, state, tracked
 from tests.test_head_start import once
 from tests.test_native_drivers import failing, only_refused, refused, said

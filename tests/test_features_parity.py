@@ -26,11 +26,11 @@ from chacha.config.space import RATES, Interactions
 from chacha.data.example import parse_line
 from chacha.features.derivation import Derivation
 from chacha.fused import FusedDriver
-from chacha.headstart import FromScratch, HeadStart
 from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile
 from chacha.plaindriver import PlainDriver
 from chacha.pool import LivePool
-from chacha.screening import Screening
+from chacha.rules.contest.screening import Screening
+from chacha.rules.starting import FromScratch, HeadStart
 from chacha.sources import DictReader
 from tests.native_runs import WAYS, a_file, state, tracked
 from tests.test_contest_native import EAGER, KEEN, PlainPool

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from chacha import Config
 from chacha.config.config import Product
 from chacha.config.space import Choice, Domain, Integer, Interactions, LogUniform, Space, Uniform
-from chacha.moves import Moves
-from chacha.paired import PairedBetting
-from chacha.steps import SMALLEST, Steps
-from chacha.turns import Asked, Move
+from chacha.rules.contest.betting import PairedBetting
+from chacha.rules.contest.moves import Moves
+from chacha.rules.contest.rotation import Asked, Move
+from chacha.rules.contest.value_steps import SMALLEST, Steps
 from tests.contested import Seen, contest, feed
 
 PRODUCTS = Space.of({"interactions": Interactions()})

@@ -15,11 +15,11 @@ from chacha import Config
 from chacha.config.config import Product
 from chacha.config.space import Interactions, Space
 from chacha.data.example import Example, parse_line
-from chacha.moves import Moves
-from chacha.paired import PairedBetting
-from chacha.screen import Screen
-from chacha.screening import Screening, cells_for
-from chacha.window import Window
+from chacha.rules.contest.betting import PairedBetting
+from chacha.rules.contest.moves import Moves
+from chacha.rules.contest.screen import Screen
+from chacha.rules.contest.screening import Screening, cells_for
+from chacha.rules.contest.window import Window
 from tests.contested import Counted, Seen, contest, feed
 
 PRODUCTS = Space.of({"interactions": Interactions()})

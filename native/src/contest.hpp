@@ -1,5 +1,5 @@
 // The contest: paired evidence of live challengers against the champion, and who serves.
-// Expressions keep the order of chacha/paired.py and chacha/blending.py, so the bits are the same.
+// Expressions keep the order of chacha/rules/contest/betting.py and chacha/rules/contest/blending.py, so the bits are the same.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // The statistics of the algorithm, as the Python reference has them: losses, bounds, the tests.
-// Expressions keep the order of chacha/losses.py and chacha/evidence.py, so the bits are the same.
+// Expressions keep the order of chacha/losses.py and chacha/rules/paper/bounds.py, so the bits are the same.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // Residual screening: tiny learners for products that no model has, within a budget.
-// Expressions keep the order of chacha/screen.py, so the bits are the same.
+// Expressions keep the order of chacha/rules/contest/screen.py, so the bits are the same.
 #pragma once
 
 #include <cstdint>

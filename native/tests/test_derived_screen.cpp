@@ -14,7 +14,7 @@ namespace {
 using Named = std::map<std::string, std::vector<std::pair<std::uint32_t, float>>>;  // hashes and values
 using Products = std::vector<std::vector<std::string>>;
 
-// Residual screening as chacha/screen.py tells it.
+// Residual screening as chacha/rules/contest/screen.py tells it.
 struct NaiveScreen {
   struct Candidate {
     std::vector<std::string> product;

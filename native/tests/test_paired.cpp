@@ -13,7 +13,7 @@ namespace {
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// As chacha/paired.py begins one: half of the reserve is at stake.
+// As chacha/rules/contest/betting.py begins one: half of the reserve is at stake.
 Pairing begun() {
   Pairing pairing;
   pairing.number = 1;

@@ -7,28 +7,10 @@ ICML 2021). Start with :class:`ChaCha`.
 from __future__ import annotations
 
 from chacha import checks
-from chacha.blending import Blend, Blending, ChampionServes
-from chacha.champion import ChampionChallengers
-from chacha.comparators import (
-    AggressiveScheduling,
-    Exhaustive,
-    RandomChallengers,
-    WithoutChampion,
-)
 from chacha.config.config import Config
 from chacha.config.derived_groups import Features
 from chacha.config.space import Choice, Integer, Interactions, LogUniform, Space, Uniform
-from chacha.contest import Contest
 from chacha.data.example import Example, Feature, make_example, parse_line
-from chacha.decisions import (
-    Decision,
-    Eliminated,
-    LeaseDoubled,
-    Promoted,
-    Retired,
-    WentLive,
-    decision_from_json,
-)
 from chacha.errors import (
     BadExample,
     ChaChaError,
@@ -39,22 +21,47 @@ from chacha.errors import (
     SourceError,
     TicketError,
 )
-from chacha.evidence import Bound, Evidence, SampleComplexity, Standing, better_than, worse_than
-from chacha.flow2 import Flow2
-from chacha.headstart import FromScratch, HeadStart
 from chacha.leaving import Transform
 from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
 from chacha.model import ChaCha
-from chacha.moves import Moves
-from chacha.observed import Observed
-from chacha.oracle import ConfigOracle, DefaultOracle, second_order_products
-from chacha.paired import Coin, PairedBernstein, PairedBetting, Pairing
 from chacha.pool import Copies, Derives, Learner, LivePool, SequentialPool
 from chacha.pools import open_pool
 from chacha.pools.native import NativePool
 from chacha.pools.reference import ReferenceLearner, ReferencePool
-from chacha.scheduler import Scheduler
-from chacha.screening import Screening
+from chacha.rules.contest.betting import Coin, PairedBernstein, PairedBetting, Pairing
+from chacha.rules.contest.blending import Blend, Blending, ChampionServes
+from chacha.rules.contest.contest import Contest
+from chacha.rules.contest.moves import Moves
+from chacha.rules.contest.screening import Screening
+from chacha.rules.decisions import (
+    Decision,
+    Eliminated,
+    LeaseDoubled,
+    Promoted,
+    Retired,
+    WentLive,
+    decision_from_json,
+)
+from chacha.rules.oracle import ConfigOracle, DefaultOracle, second_order_products
+from chacha.rules.paper.bounds import (
+    Bound,
+    Evidence,
+    SampleComplexity,
+    Standing,
+    better_than,
+    worse_than,
+)
+from chacha.rules.paper.champion import ChampionChallengers
+from chacha.rules.paper.comparators import (
+    AggressiveScheduling,
+    Exhaustive,
+    RandomChallengers,
+    WithoutChampion,
+)
+from chacha.rules.paper.flow2 import Flow2
+from chacha.rules.paper.scheduler import Scheduler
+from chacha.rules.starting import FromScratch, HeadStart
+from chacha.rules.stream_facts import Observed
 from chacha.sources import (
     Bad,
     Categories,

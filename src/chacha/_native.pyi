@@ -10,7 +10,9 @@ __version__: str
 
 Standing = tuple[int, float, float]
 State = tuple[float, float, float, float, float, float]
-Pairing = tuple[Any, ...]  # the fields of chacha.paired.Pairing that the engine keeps
+Pairing = tuple[
+    Any, ...
+]  # the fields of chacha.rules.contest.betting.Pairing that the engine keeps
 Helping = tuple[int, float, float, float, float, float]
 Challenger = tuple[int, int, Pairing, Helping]
 Serving = tuple[int, float, float, float, float]

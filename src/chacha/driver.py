@@ -7,23 +7,23 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from chacha.blending import Blend
-from chacha.champion import ChampionChallengers
 from chacha.config.config import Config
 from chacha.config.derived_groups import Features
-from chacha.contest import Contest
 from chacha.data.example import Example
-from chacha.decisions import Decision, Promoted, Retired, WentLive
-from chacha.evidence import Standing
-from chacha.facts import SeenWithLoss
 from chacha.features.derivation import Recipe
-from chacha.headstart import HeadStart
 from chacha.losses import Loss
-from chacha.observed import StreamFacts
-from chacha.oracle import proposals_of
 from chacha.pool import Copies, LivePool
+from chacha.rules.contest.blending import Blend
+from chacha.rules.contest.contest import Contest
+from chacha.rules.contest.rotation import Asked, Move
+from chacha.rules.decisions import Decision, Promoted, Retired, WentLive
+from chacha.rules.facts import SeenWithLoss
+from chacha.rules.oracle import proposals_of
+from chacha.rules.paper.bounds import Standing
+from chacha.rules.paper.champion import ChampionChallengers
+from chacha.rules.starting import HeadStart
+from chacha.rules.stream_facts import StreamFacts
 from chacha.summary import LiveModel, Step, Summary
-from chacha.turns import Asked, Move
 
 __all__ = ["Core", "Driver", "Forecast"]
 

@@ -13,14 +13,11 @@ from typing import Any, NamedTuple
 
 from chacha._native import ColumnBlock as NativeBlock
 from chacha._native import DictPlan
-from chacha.blending import Blend
 from chacha.config.config import Config
 from chacha.config.derived_groups import Features
 from chacha.data.example import Example
-from chacha.decisions import Decision
 from chacha.driver import Core, Driver, Forecast
 from chacha.errors import PoolError
-from chacha.evidence import Standing
 from chacha.features.derivation import Recipe
 from chacha.interrupts import Uninterrupted
 from chacha.links import Link, Serving, link_of, served_by
@@ -28,6 +25,9 @@ from chacha.losses import Loss
 from chacha.plaindriver import PlainDriver
 from chacha.pool import LivePool
 from chacha.pools.native import NativeObserved, NativePool, native_line
+from chacha.rules.contest.blending import Blend
+from chacha.rules.decisions import Decision
+from chacha.rules.paper.bounds import Standing
 from chacha.summary import Served, Step
 
 __all__ = ["Advance", "FusedDriver", "Status", "make_driver"]

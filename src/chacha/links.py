@@ -8,16 +8,16 @@ from operator import attrgetter
 from typing import Any, Protocol
 
 from chacha._native import Engine
-from chacha.blending import Blend, Blending, ChampionServes, Helping
-from chacha.champion import ChampionChallengers
 from chacha.config.config import Config, Product
-from chacha.contest import Contest
-from chacha.evidence import SampleComplexity
 from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
-from chacha.paired import MASK, PairedBernstein, PairedBetting
 from chacha.pools.native import NativePool
-from chacha.scheduler import FOREVER
-from chacha.screening import Widths, cells_for, mean_features
+from chacha.rules.contest.betting import MASK, PairedBernstein, PairedBetting
+from chacha.rules.contest.blending import Blend, Blending, ChampionServes, Helping
+from chacha.rules.contest.contest import Contest
+from chacha.rules.contest.screening import Widths, cells_for, mean_features
+from chacha.rules.paper.bounds import SampleComplexity
+from chacha.rules.paper.champion import ChampionChallengers
+from chacha.rules.paper.scheduler import FOREVER
 
 __all__ = ["ContestLink", "Link", "RaceLink", "link_of"]
 

@@ -8,32 +8,32 @@ from dataclasses import replace
 from os import PathLike
 from typing import Any, Unpack
 
-from chacha.blending import Blending
-from chacha.champion import ChampionChallengers
 from chacha.config.config import Config
 from chacha.config.space import Choice, Domain, Interactions, Space
-from chacha.contest import Contest
-from chacha.decisions import Decision
 from chacha.driver import Core
-from chacha.evidence import Evidence, SampleComplexity, Standing
 from chacha.fused import make_driver
-from chacha.headstart import FromScratch, HeadStart
 from chacha.intake import Features, Intake
 from chacha.losses import Loss, Squared, check_scale
-from chacha.observed import StreamFacts
-from chacha.oracle import ConfigOracle
-from chacha.paired import PairedBetting
 from chacha.pool import LivePool
 from chacha.pools import default_pool
 from chacha.progress import ProgressTable
 from chacha.quick import Quick
-from chacha.screening import Screening
+from chacha.rules.contest.betting import PairedBetting
+from chacha.rules.contest.blending import Blending
+from chacha.rules.contest.contest import Contest
+from chacha.rules.contest.rotation import NextMove
+from chacha.rules.contest.screening import Screening
+from chacha.rules.decisions import Decision
+from chacha.rules.oracle import ConfigOracle
+from chacha.rules.paper.bounds import Evidence, SampleComplexity, Standing
+from chacha.rules.paper.champion import ChampionChallengers
+from chacha.rules.starting import FromScratch, HeadStart
+from chacha.rules.stream_facts import StreamFacts
 from chacha.settings import Rulebook, Settings, check_parts, whole
 from chacha.sources import OnBad, Skipped, Source, TableSpec, open_source
 from chacha.streaming import FAR, Passing
 from chacha.summary import LiveModel, Step, Stretch, Summary, describe
 from chacha.tickets import Ticket, Tickets
-from chacha.turns import NextMove
 from chacha.vwfiles import load_champion, save_champion, settings_of
 
 __all__ = ["ChaCha"]

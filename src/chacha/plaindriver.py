@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from chacha.config.derived_groups import Features
-from chacha.contest import Contest
 from chacha.data.example import Example
 from chacha.driver import Core, Driver, Forecast
-from chacha.evidence import Standing
 from chacha.features.derivation import Derivation, Recipe
 from chacha.losses import Loss
-from chacha.observed import Observed, Round
 from chacha.pool import LivePool
-from chacha.screen import Screen
+from chacha.rules.contest.contest import Contest
+from chacha.rules.contest.screen import Screen
+from chacha.rules.paper.bounds import Standing
+from chacha.rules.stream_facts import Observed, Round
 from chacha.summary import Step
 
 __all__ = ["PlainDriver"]

@@ -7,22 +7,22 @@ from dataclasses import dataclass, fields
 from operator import index
 from typing import Any, TypedDict
 
-from chacha.blending import Blending
-from chacha.champion import ChampionChallengers
 from chacha.config.config import Config
 from chacha.config.derived_groups import Features
 from chacha.config.space import RATES, Domain, Interactions, Space
-from chacha.contest import Contest
 from chacha.errors import ConfigError
-from chacha.evidence import Evidence, SampleComplexity
-from chacha.headstart import FromScratch, HeadStart
 from chacha.losses import Loss
-from chacha.moves import Moves
-from chacha.oracle import ConfigOracle, DefaultOracle
-from chacha.paired import PairedBetting
 from chacha.pool import Derives, LivePool
-from chacha.screening import Screening
-from chacha.turns import Given, NextMove
+from chacha.rules.contest.betting import PairedBetting
+from chacha.rules.contest.blending import Blending
+from chacha.rules.contest.contest import Contest
+from chacha.rules.contest.moves import Moves
+from chacha.rules.contest.rotation import Given, NextMove
+from chacha.rules.contest.screening import Screening
+from chacha.rules.oracle import ConfigOracle, DefaultOracle
+from chacha.rules.paper.bounds import Evidence, SampleComplexity
+from chacha.rules.paper.champion import ChampionChallengers
+from chacha.rules.starting import FromScratch, HeadStart
 
 __all__ = ["Rulebook", "Settings", "check_parts", "whole"]
 

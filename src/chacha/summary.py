@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
 from typing import Any, NamedTuple
 
-from chacha.blending import Blend
 from chacha.config.config import Config, show_product
 from chacha.data.example import Example
-from chacha.decisions import Decision
-from chacha.evidence import Bound
-from chacha.paired import Pairing
+from chacha.rules.contest.betting import Pairing
+from chacha.rules.contest.blending import Blend
+from chacha.rules.decisions import Decision
+from chacha.rules.paper.bounds import Bound
 
 __all__ = ["LiveModel", "Served", "Step", "Stretch", "Summary", "derived_names", "describe"]
 

@@ -6,11 +6,11 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from operator import index
 
-from chacha.blending import Blend
 from chacha.config.config import Config
 from chacha.data.example import Example
 from chacha.driver import Forecast
 from chacha.errors import ConfigError, TicketError
+from chacha.rules.contest.blending import Blend
 
 __all__ = ["Ticket", "Tickets"]
 

@@ -24,8 +24,8 @@ from chacha.cli.names import Rules, init_values, loss_named, space_of
 from chacha.cli.outputs import JsonResult, distinct
 from chacha.cli.show import Messages
 from chacha.compare import Calibrating, Settings, Stream
-from chacha.paired import PairedBernstein, PairedBetting
 from chacha.resources import cores
+from chacha.rules.contest.betting import PairedBernstein, PairedBetting
 from chacha.sources import LogTarget, TableSpec
 
 __all__ = ["calibrate"]

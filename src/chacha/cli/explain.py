@@ -11,7 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from chacha.config.config import Config
-from chacha.decisions import (
+from chacha.errors import ChaChaError, SourceError
+from chacha.rules.decisions import (
     Decision,
     Eliminated,
     LeaseDoubled,
@@ -20,7 +21,6 @@ from chacha.decisions import (
     WentLive,
     decision_from_json,
 )
-from chacha.errors import ChaChaError, SourceError
 
 __all__ = ["explain", "read_decisions", "sentence", "story"]
 

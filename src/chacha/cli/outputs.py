@@ -14,8 +14,8 @@ from typing import IO, Any, Protocol
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from chacha.decisions import Decision
 from chacha.errors import ConfigError
+from chacha.rules.decisions import Decision
 from chacha.sources.files import expand
 from chacha.summary import Served, Stretch
 

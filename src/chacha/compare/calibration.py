@@ -16,8 +16,8 @@ from chacha.compare.jobs import Settings, Stream
 from chacha.compare.workers import Tell, Workers
 from chacha.errors import DataError
 from chacha.model import ChaCha
-from chacha.paired import Coin, PairedBetting
 from chacha.pools import open_pool
+from chacha.rules.contest.betting import Coin, PairedBetting
 from chacha.settings import whole
 from chacha.sources import DictReader, LogTarget
 from chacha.survey import survey

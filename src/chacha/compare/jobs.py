@@ -17,11 +17,11 @@ from chacha.compare.workers import Tell
 from chacha.config.config import Config
 from chacha.config.space import Interactions, Space
 from chacha.errors import ConfigError, SourceError
-from chacha.evidence import Evidence
 from chacha.losses import Loss, Squared
 from chacha.model import ChaCha
 from chacha.pools import open_pool
 from chacha.resources import cpu_seconds
+from chacha.rules.paper.bounds import Evidence
 from chacha.sources import (
     DictReader,
     Format,

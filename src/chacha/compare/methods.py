@@ -10,12 +10,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from chacha.comparators import (
-    AggressiveScheduling,
-    Exhaustive,
-    RandomChallengers,
-    WithoutChampion,
-)
 from chacha.compare.fixed import RATES, all_pairs, bins_grid, rate_grid
 from chacha.compare.rivers import PREFIX, RiverLearner, about_river, find_river
 from chacha.config.config import Config
@@ -23,8 +17,14 @@ from chacha.config.space import Space
 from chacha.errors import ConfigError
 from chacha.losses import Loss
 from chacha.model import ChaCha
-from chacha.paired import PairedBetting
 from chacha.pool import Learner
+from chacha.rules.contest.betting import PairedBetting
+from chacha.rules.paper.comparators import (
+    AggressiveScheduling,
+    Exhaustive,
+    RandomChallengers,
+    WithoutChampion,
+)
 
 __all__ = ["METHODS", "Method", "method_named"]
 

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from chacha.compare.results import Point
 from chacha.data.example import Example
-from chacha.evidence import Standing
 from chacha.intake import labelled
 from chacha.losses import Loss
 from chacha.model import ChaCha
 from chacha.pool import Learner
+from chacha.rules.paper.bounds import Standing
 from chacha.sources import DictReader, OnBad, Skipped, Source, good_examples
 from chacha.streaming import FAR
 

@@ -1,7 +1,7 @@
 """What may be tuned: products of groups, and numbers and words in their domains.
 
 Every domain maps its values to [0, 1] and back, which is all that the numeric search
-(:mod:`chacha.flow2`) needs to know of it.
+(:mod:`chacha.rules.paper.flow2`) needs to know of it.
 """
 
 from __future__ import annotations

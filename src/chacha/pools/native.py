@@ -16,8 +16,8 @@ from chacha.config.derived_groups import Column, derived
 from chacha.data.example import Example
 from chacha.errors import PoolError
 from chacha.features.derivation import Basis, Recipe
-from chacha.observed import count_features
 from chacha.pool import refuse_damping, refuse_idle, refuse_live, refuse_unlabelled
+from chacha.rules.stream_facts import count_features
 from chacha.vw.model_file import VWModel, VWState, write_vw_model
 
 __all__ = ["NativeObserved", "NativePool", "native_line"]

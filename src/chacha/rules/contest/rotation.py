@@ -8,8 +8,8 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from chacha.config.config import Config, Product
 from chacha.config.derived_groups import Column
-from chacha.oracle import ConfigOracle, proposals_of
-from chacha.screening import Gains
+from chacha.rules.contest.screening import Gains
+from chacha.rules.oracle import ConfigOracle, proposals_of
 
 __all__ = ["Asked", "Given", "Move", "NextMove", "Offer", "Turns", "same"]
 
@@ -130,7 +130,7 @@ class Given(Turns):
     It is asked once a reign, and again when groups have appeared.
 
     >>> from chacha import Screening
-    >>> from chacha.screen import Screen
+    >>> from chacha.rules.contest.screen import Screen
     >>> given = Given(lambda champion, groups: [champion.with_product(groups)])
     >>> given.next(Asked(Config(), "ab", Screen(Screening()), {}, t=0)).config.since(Config())
     '+ab'

@@ -8,7 +8,7 @@ from random import Random
 from statistics import median
 
 from chacha.config.config import Config
-from chacha.decisions import Decision, LeaseDoubled, Retired, WentLive
+from chacha.rules.decisions import Decision, LeaseDoubled, Retired, WentLive
 
 __all__ = ["FOREVER", "Scheduler"]
 

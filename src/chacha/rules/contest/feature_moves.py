@@ -8,8 +8,8 @@ from itertools import combinations
 
 from chacha.config.config import Config, Product, product
 from chacha.config.derived_groups import Column, Derived, Features, Offered, derived
-from chacha.screening import Gains
-from chacha.turns import Offer, same
+from chacha.rules.contest.rotation import Offer, same
+from chacha.rules.contest.screening import Gains
 
 __all__ = ["FeatureMoves"]
 

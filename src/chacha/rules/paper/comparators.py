@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-from chacha.champion import ChampionChallengers
 from chacha.config.config import Config
-from chacha.decisions import Decision
-from chacha.observed import Seen
-from chacha.scheduler import FOREVER, Scheduler
+from chacha.rules.decisions import Decision
+from chacha.rules.paper.champion import ChampionChallengers
+from chacha.rules.paper.scheduler import FOREVER, Scheduler
+from chacha.rules.stream_facts import Seen
 
 __all__ = ["AggressiveScheduling", "Exhaustive", "RandomChallengers", "WithoutChampion"]
 

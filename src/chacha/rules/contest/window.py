@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import islice, takewhile
 
 from chacha.config.config import Config, Product
-from chacha.observed import Groups
-from chacha.screening import Gains, Screening
+from chacha.rules.contest.screening import Gains, Screening
+from chacha.rules.stream_facts import Groups
 
 __all__ = ["Window"]
 
@@ -19,7 +19,7 @@ class Window:
     soon as all at hand are known; after the last come the first again.
 
     >>> from types import SimpleNamespace
-    >>> from chacha.screen import Screen
+    >>> from chacha.rules.contest.screen import Screen
     >>> screen, window = Screen(Screening(share=0.0, most=4)), Window(Screening(share=0.0, most=4))
     >>> seen = SimpleNamespace(groups="abcdefg", sizes={}, columns=())
     >>> def pairs():

@@ -1,6 +1,6 @@
 """Steps in the space of numbers and words: FLOW² (Wu et al. 2021) for challengers that come back.
 
-As in :mod:`chacha.flow2`, points are one step along a direction and its opposite. Here a round
+As in :mod:`chacha.rules.paper.flow2`, points are one step along a direction and its opposite. Here a round
 also has the points two steps away, and failure is not believed at once: a challenger gets longer
 leases before the step is halved.
 """

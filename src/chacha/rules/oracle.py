@@ -15,7 +15,7 @@ from chacha.config.config import Config, product
 from chacha.config.derived_groups import derived
 from chacha.config.space import Space
 from chacha.errors import ConfigError
-from chacha.flow2 import FLOOR, MOST_IN_VAIN, STEP, Flow2
+from chacha.rules.paper.flow2 import FLOOR, MOST_IN_VAIN, STEP, Flow2
 
 __all__ = ["ConfigOracle", "DefaultOracle", "proposals_of", "second_order_products"]
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from chacha.config.config import Config, Product
 from chacha.data.example import Example, Feature
-from chacha.screening import Screening, Widths, cells_for, combinations, mean_features
+from chacha.rules.contest.screening import Screening, Widths, cells_for, combinations, mean_features
 
 __all__ = ["Candidate", "Screen"]
 

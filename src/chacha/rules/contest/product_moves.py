@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, combinations, combinations_with_replacement, islice
 
 from chacha.config.config import Config, Product, product
-from chacha.featuremoves import face_pairs, source
-from chacha.screening import Gains
+from chacha.rules.contest.feature_moves import face_pairs, source
+from chacha.rules.contest.screening import Gains
 
 __all__ = ["ProductMoves"]
 

@@ -12,18 +12,18 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from chacha.blending import Blend, Blending, Serving
 from chacha.config.config import Config
-from chacha.decisions import Decision, WentLive
-from chacha.headstart import FromScratch, HeadStart
-from chacha.observed import Groups, Round
-from chacha.paired import PairedBetting, Pairing, worst
-from chacha.screen import Screen
-from chacha.screening import Gains, Screening
+from chacha.rules.contest.betting import PairedBetting, Pairing, worst
+from chacha.rules.contest.blending import Blend, Blending, Serving
+from chacha.rules.contest.rotation import ELIMINATED, Asked, Move, NextMove
+from chacha.rules.contest.screen import Screen
+from chacha.rules.contest.screening import Gains, Screening
+from chacha.rules.contest.verdicts import doubled, eliminated, promoted, retired
+from chacha.rules.contest.window import Window
+from chacha.rules.decisions import Decision, WentLive
+from chacha.rules.starting import FromScratch, HeadStart
+from chacha.rules.stream_facts import Groups, Round
 from chacha.summary import describe
-from chacha.turns import ELIMINATED, Asked, Move, NextMove
-from chacha.verdicts import doubled, eliminated, promoted, retired
-from chacha.window import Window
 
 __all__ = ["Contest"]
 
@@ -46,8 +46,8 @@ class Contest:
     >>> from types import SimpleNamespace
     >>> from chacha.losses import Squared
     >>> from chacha.data.example import parse_line
-    >>> from chacha.turns import Given
-    >>> from chacha.observed import Round
+    >>> from chacha.rules.contest.rotation import Given
+    >>> from chacha.rules.stream_facts import Round
     >>> seen = SimpleNamespace(groups="ab", sizes={"a": 1, "b": 1}, columns=())
     >>> oracle = Given(lambda champion, groups: [champion.with_product(groups)])
     >>> contest = Contest(Config(), budget=2, moves=oracle, evidence=PairedBetting())

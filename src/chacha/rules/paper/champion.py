@@ -1,7 +1,7 @@
 """Algorithm 1, nothing else: losses in, decisions out.
 
 No learner, no file, no clock. Whoever holds this object starts a model for every
-:class:`~chacha.decisions.WentLive` and drops it for every :class:`~chacha.decisions.Retired`.
+:class:`~chacha.rules.decisions.WentLive` and drops it for every :class:`~chacha.rules.decisions.Retired`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from random import Random
 from typing import Any, ClassVar
 
 from chacha.config.config import Config
-from chacha.decisions import Decision, Eliminated, Promoted, Retired, WentLive
-from chacha.evidence import Bound, Evidence, Standing, better_than, worse_than
-from chacha.headstart import FromScratch, HeadStart
-from chacha.observed import Round, Seen
-from chacha.oracle import ConfigOracle, proposals_of
-from chacha.scheduler import Scheduler
+from chacha.rules.decisions import Decision, Eliminated, Promoted, Retired, WentLive
+from chacha.rules.oracle import ConfigOracle, proposals_of
+from chacha.rules.paper.bounds import Bound, Evidence, Standing, better_than, worse_than
+from chacha.rules.paper.scheduler import Scheduler
+from chacha.rules.starting import FromScratch, HeadStart
+from chacha.rules.stream_facts import Round, Seen
 
 __all__ = ["ChampionChallengers"]
 
@@ -29,7 +29,7 @@ class ChampionChallengers:
     it, so predicting stays a pure read. Comments carry the paper's line numbers.
 
     >>> from types import SimpleNamespace
-    >>> from chacha.evidence import SampleComplexity
+    >>> from chacha.rules.paper.bounds import SampleComplexity
     >>> seen = SimpleNamespace(groups="ab", raw_features=2, loss_range=1.0, complexity=lambda c: 2)
     >>> def oracle(champion, groups):
     ...     return [champion.with_product(groups)]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from chacha.config.config import Config
-from chacha.decisions import Eliminated, LeaseDoubled, Promoted, Retired
-from chacha.paired import PairedBetting, Pairing
+from chacha.rules.contest.betting import PairedBetting, Pairing
+from chacha.rules.decisions import Eliminated, LeaseDoubled, Promoted, Retired
 
 __all__ = ["doubled", "eliminated", "promoted", "retired"]
 

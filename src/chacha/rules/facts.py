@@ -8,7 +8,7 @@ from typing import NamedTuple
 from chacha.config.config import Config
 from chacha.config.derived_groups import Column
 from chacha.losses import Loss
-from chacha.observed import StreamFacts
+from chacha.rules.stream_facts import StreamFacts
 
 __all__ = ["SeenWithLoss"]
 
@@ -17,7 +17,7 @@ class SeenWithLoss(NamedTuple):
     """The stream's facts with the range of the loss that is evidence: a champion's `Seen`.
 
     >>> from chacha.losses import Squared
-    >>> from chacha.observed import Observed
+    >>> from chacha.rules.stream_facts import Observed
     >>> SeenWithLoss(Observed(), Squared()).loss_range
     0.0
     """

@@ -14,11 +14,11 @@ from typing import Any
 from chacha.config.config import Config, Product
 from chacha.config.derived_groups import Column
 from chacha.config.space import Space
-from chacha.featuremoves import FeatureMoves
-from chacha.productmoves import ProductMoves
-from chacha.screening import Gains
-from chacha.steps import IN_VAIN, Steps
-from chacha.turns import Asked, Move, Offer, Turns, same
+from chacha.rules.contest.feature_moves import FeatureMoves
+from chacha.rules.contest.product_moves import ProductMoves
+from chacha.rules.contest.rotation import Asked, Move, Offer, Turns, same
+from chacha.rules.contest.screening import Gains
+from chacha.rules.contest.value_steps import IN_VAIN, Steps
 
 __all__ = ["Moves"]
 
@@ -29,7 +29,7 @@ BUNDLES = 32  # configurations with many more products that are kept
 class Moves(Turns):
     """The recommended moves.
 
-    - `values`: numbers and words, by :class:`~chacha.steps.Steps`;
+    - `values`: numbers and words, by :class:`~chacha.rules.contest.value_steps.Steps`;
     - `several`: all pairs, the best of the screen at once, all products with one group;
     - `one`: one more product, in the order of the screen;
     - `fewer`: one product less;
@@ -40,7 +40,7 @@ class Moves(Turns):
     the champion's products with a group, up to `order` groups.
 
     >>> from chacha import Screening
-    >>> from chacha.screen import Screen
+    >>> from chacha.rules.contest.screen import Screen
     >>> from chacha.config.space import Interactions
     >>> moves = Moves(Space.of({"interactions": Interactions()}))
     >>> screen, live = Screen(Screening()), {}

@@ -1,0 +1,1 @@
+"""The rules: what is decided, from values alone."""

@@ -1,0 +1,1 @@
+"""The recommended rules: paired tests, screened moves, blended predictions."""
