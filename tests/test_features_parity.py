@@ -28,7 +28,7 @@ from chacha.features.derivation import Derivation
 from chacha.fused import FusedDriver
 from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile
 from chacha.plaindriver import PlainDriver
-from chacha.pool import LivePool
+from chacha.pools.base import LivePool
 from chacha.rules.contest.screening import Screening
 from chacha.rules.starting import FromScratch, HeadStart
 from chacha.sources import DictReader

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from chacha import Config, Example, NativePool, PoolError, ReferencePool, SequentialPool, parse_line
 from chacha.nativeblocks import native_block
-from chacha.pool import Copies, LivePool
+from chacha.pools.base import Copies, LivePool
 from chacha.pools.reference import ReferenceLearner
 from chacha.pools.vw import VWPool
 from chacha.sources.blocks import ColumnBlock, NumberColumn

@@ -10,7 +10,7 @@ import pytest
 import chacha
 from chacha import ChaCha, NativePool, OnBad, TableSpec
 from chacha.config.derived_groups import derived
-from chacha.pool import LivePool
+from chacha.pools.base import LivePool
 from tests.native_runs import state
 from tests.test_contest_native import PlainPool
 from tests.test_features_parity import Row, Table, arrow_of, features_in, model

@@ -24,8 +24,8 @@ from chacha.errors import (
 from chacha.leaving import Transform
 from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
 from chacha.model import ChaCha
-from chacha.pool import Copies, Derives, Learner, LivePool, SequentialPool
 from chacha.pools import open_pool
+from chacha.pools.base import Copies, Derives, Learner, LivePool, SequentialPool
 from chacha.pools.native import NativePool
 from chacha.pools.reference import ReferenceLearner, ReferencePool
 from chacha.rules.contest.betting import Coin, PairedBernstein, PairedBetting, Pairing

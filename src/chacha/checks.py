@@ -22,7 +22,7 @@ from math import isfinite
 from chacha.config.config import Config
 from chacha.data.example import Example, parse_line
 from chacha.errors import BadExample, PoolError
-from chacha.pool import Copies, Derives, LivePool
+from chacha.pools.base import Copies, Derives, LivePool
 from chacha.sources.synth import SynthSource
 
 __all__ = ["all_checks"]

@@ -12,7 +12,7 @@ from chacha.config.derived_groups import Features
 from chacha.data.example import Example
 from chacha.features.derivation import Recipe
 from chacha.losses import Loss
-from chacha.pool import Copies, LivePool
+from chacha.pools.base import Copies, LivePool
 from chacha.rules.contest.blending import Blend
 from chacha.rules.contest.contest import Contest
 from chacha.rules.contest.rotation import Asked, Move

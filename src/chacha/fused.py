@@ -23,7 +23,7 @@ from chacha.interrupts import Uninterrupted
 from chacha.links import Link, Serving, link_of, served_by
 from chacha.losses import Loss
 from chacha.plaindriver import PlainDriver
-from chacha.pool import LivePool
+from chacha.pools.base import LivePool
 from chacha.pools.native import NativeObserved, NativePool, native_line
 from chacha.rules.contest.blending import Blend
 from chacha.rules.decisions import Decision

@@ -14,8 +14,8 @@ from chacha.driver import Core
 from chacha.fused import make_driver
 from chacha.intake import Features, Intake
 from chacha.losses import Loss, Squared, check_scale
-from chacha.pool import LivePool
 from chacha.pools import default_pool
+from chacha.pools.base import LivePool
 from chacha.progress import ProgressTable
 from chacha.quick import Quick
 from chacha.rules.contest.betting import PairedBetting

@@ -9,7 +9,7 @@ from chacha.data.example import Example
 from chacha.driver import Core, Driver, Forecast
 from chacha.features.derivation import Derivation, Recipe
 from chacha.losses import Loss
-from chacha.pool import LivePool
+from chacha.pools.base import LivePool
 from chacha.rules.contest.contest import Contest
 from chacha.rules.contest.screen import Screen
 from chacha.rules.paper.bounds import Standing

@@ -12,7 +12,7 @@ from chacha.config.derived_groups import Features
 from chacha.config.space import RATES, Domain, Interactions, Space
 from chacha.errors import ConfigError
 from chacha.losses import Loss
-from chacha.pool import Derives, LivePool
+from chacha.pools.base import Derives, LivePool
 from chacha.rules.contest.betting import PairedBetting
 from chacha.rules.contest.blending import Blending
 from chacha.rules.contest.contest import Contest

@@ -17,7 +17,7 @@ from chacha.config.space import Space
 from chacha.errors import ConfigError
 from chacha.losses import Loss
 from chacha.model import ChaCha
-from chacha.pool import Learner
+from chacha.pools.base import Learner
 from chacha.rules.contest.betting import PairedBetting
 from chacha.rules.paper.comparators import (
     AggressiveScheduling,

@@ -12,7 +12,7 @@ from chacha.data.example import Example
 from chacha.intake import labelled
 from chacha.losses import Loss
 from chacha.model import ChaCha
-from chacha.pool import Learner
+from chacha.pools.base import Learner
 from chacha.rules.paper.bounds import Standing
 from chacha.sources import DictReader, OnBad, Skipped, Source, good_examples
 from chacha.streaming import FAR

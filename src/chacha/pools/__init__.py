@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import cast
 
 from chacha.errors import ConfigError
-from chacha.pool import LivePool
+from chacha.pools.base import LivePool
 
 __all__ = ["POOLS", "default_pool", "open_pool"]
 

@@ -16,7 +16,7 @@ from chacha.config.derived_groups import Column, derived
 from chacha.data.example import Example
 from chacha.errors import PoolError
 from chacha.features.derivation import Basis, Recipe
-from chacha.pool import refuse_damping, refuse_idle, refuse_live, refuse_unlabelled
+from chacha.pools.base import refuse_damping, refuse_idle, refuse_live, refuse_unlabelled
 from chacha.rules.stream_facts import count_features
 from chacha.vw.model_file import VWModel, VWState, write_vw_model
 

@@ -17,7 +17,7 @@ from chacha.config.config import Config, Value
 from chacha.data.example import DEFAULT_GROUP, Example, Feature
 from chacha.data.vw_text import FLOAT32_MAX, hash_name
 from chacha.errors import PoolError
-from chacha.pool import SequentialPool, refuse_damping, refuse_idle, refuse_live
+from chacha.pools.base import SequentialPool, refuse_damping, refuse_idle, refuse_live
 
 __all__ = ["ReferenceLearner", "ReferencePool"]
 

@@ -31,7 +31,7 @@ from chacha.config.config import Config, Value
 from chacha.data.example import Example
 from chacha.data.vw_text import murmur
 from chacha.errors import PoolError
-from chacha.pool import refuse_damping, refuse_idle, refuse_live, refuse_unlabelled
+from chacha.pools.base import refuse_damping, refuse_idle, refuse_live, refuse_unlabelled
 
 __all__ = ["VWPool"]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from chacha.config.config import Config
 from chacha.errors import ConfigError, PoolError
-from chacha.pool import Copies, LivePool
+from chacha.pools.base import Copies, LivePool
 
 __all__ = ["FromScratch", "HeadStart"]
 
