@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import chacha
-from chacha.fused import FusedDriver
+from chacha.drivers.native import FusedDriver
 from chacha.pools.native import NativePool
 from ours import held
 from streams import Stream, dense

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chacha import Config, Eliminated, PoolError
+from chacha.drivers.python import PlainDriver
 from chacha.losses import Squared
-from chacha.plaindriver import PlainDriver
 from chacha.rules.contest.betting import PairedBetting
 from chacha.rules.contest.blending import Blend, Blending
 from chacha.rules.contest.contest import DETHRONED, Contest

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from chacha import ChaCha, Config, PoolError, second_order_products
+from chacha.drivers.python import PlainDriver
 from chacha.losses import Squared
-from chacha.plaindriver import PlainDriver
 from chacha.rules.contest.betting import Coin, PairedBetting
 from chacha.rules.contest.blending import Blending
 from chacha.rules.contest.moves import Moves

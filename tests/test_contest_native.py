@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 import chacha
 from chacha import ChaCha, Config, NativePool, ReferencePool, second_order_products
-from chacha.fused import FusedDriver
+from chacha.drivers.native import FusedDriver
+from chacha.drivers.python import PlainDriver
 from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
-from chacha.plaindriver import PlainDriver
 from chacha.rules.contest.betting import Coin, PairedBernstein, PairedBetting
 from chacha.rules.contest.blending import Blend, Blending, ChampionServes
 from chacha.rules.contest.screening import Screening

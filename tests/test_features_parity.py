@@ -24,10 +24,10 @@ from chacha.config.config import Product
 from chacha.config.derived_groups import Features
 from chacha.config.space import RATES, Interactions
 from chacha.data.example import parse_line
+from chacha.drivers.native import FusedDriver
+from chacha.drivers.python import PlainDriver
 from chacha.features.derivation import Derivation
-from chacha.fused import FusedDriver
 from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile
-from chacha.plaindriver import PlainDriver
 from chacha.pools.base import LivePool
 from chacha.rules.contest.screening import Screening
 from chacha.rules.starting import FromScratch, HeadStart

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chacha import Config, Example, NativePool, PoolError, ReferencePool, SequentialPool, parse_line
-from chacha.nativeblocks import native_block
+from chacha.drivers.native_columns import native_block
 from chacha.pools.base import Copies, LivePool
 from chacha.pools.reference import ReferenceLearner
 from chacha.pools.vw import VWPool

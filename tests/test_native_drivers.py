@@ -22,8 +22,8 @@ from chacha import (
     SampleComplexity,
     second_order_products,
 )
-from chacha.fused import FusedDriver
-from chacha.plaindriver import PlainDriver
+from chacha.drivers.native import FusedDriver
+from chacha.drivers.python import PlainDriver
 from tests.native_runs import PlainEvidence, lines_of, made, state
 
 Proposals = list[Config]

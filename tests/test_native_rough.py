@@ -31,7 +31,7 @@ from chacha import (
     PoolError,
     SampleComplexity,
 )
-from chacha.fused import FusedDriver
+from chacha.drivers.native import FusedDriver
 from tests.native_runs import a_file, lines_of, state
 
 EVIDENCE = SampleComplexity(scale=0.005)

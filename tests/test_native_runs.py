@@ -22,8 +22,8 @@ from chacha import (
     SampleComplexity,
     open_pool,
 )
-from chacha.fused import FusedDriver
-from chacha.plaindriver import PlainDriver
+from chacha.drivers.native import FusedDriver
+from chacha.drivers.python import PlainDriver
 from tests.native_runs import WAYS, PlainEvidence, lines_of, made, tracked
 from tests.vwtext_strategy import good_lines
 

@@ -40,7 +40,7 @@ from chacha import (
 from chacha.cli import app
 from chacha.config.derived_groups import Features
 from chacha.config.space import RATES
-from chacha.nativeblocks import native_block
+from chacha.drivers.native_columns import native_block
 from chacha.sources import Bad, DictReader
 from chacha.sources.blocks import CellColumn, ColumnBlock, blocks_of
 

@@ -11,6 +11,7 @@ from chacha.config.config import Config
 from chacha.config.derived_groups import Features
 from chacha.config.space import Choice, Integer, Interactions, LogUniform, Space, Uniform
 from chacha.data.example import Example, Feature, make_example, parse_line
+from chacha.drivers.records import LiveModel, Served, Step, Stretch, Summary
 from chacha.errors import (
     BadExample,
     ChaChaError,
@@ -78,7 +79,6 @@ from chacha.sources import (
     open_files,
     open_source,
 )
-from chacha.summary import LiveModel, Served, Step, Stretch, Summary
 from chacha.survey import with_log_target
 from chacha.tickets import Ticket
 

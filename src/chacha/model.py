@@ -10,14 +10,15 @@ from typing import Any, Unpack
 
 from chacha.config.config import Config
 from chacha.config.space import Choice, Domain, Interactions, Space
-from chacha.driver import Core
-from chacha.fused import make_driver
+from chacha.drivers.base import Core
+from chacha.drivers.native import make_driver
+from chacha.drivers.native_dicts import Quick
+from chacha.drivers.records import LiveModel, Step, Stretch, Summary, describe
 from chacha.intake import Features, Intake
 from chacha.losses import Loss, Squared, check_scale
 from chacha.pools import default_pool
 from chacha.pools.base import LivePool
 from chacha.progress import ProgressTable
-from chacha.quick import Quick
 from chacha.rules.contest.betting import PairedBetting
 from chacha.rules.contest.blending import Blending
 from chacha.rules.contest.contest import Contest
@@ -32,7 +33,6 @@ from chacha.rules.stream_facts import StreamFacts
 from chacha.settings import Rulebook, Settings, check_parts, whole
 from chacha.sources import OnBad, Skipped, Source, TableSpec, open_source
 from chacha.streaming import FAR, Passing
-from chacha.summary import LiveModel, Step, Stretch, Summary, describe
 from chacha.tickets import Ticket, Tickets
 from chacha.vwfiles import load_champion, save_champion, settings_of
 

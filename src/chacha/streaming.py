@@ -8,17 +8,17 @@ from itertools import islice
 from typing import TypeVar
 
 from chacha.data.example import Example
-from chacha.driver import Driver
+from chacha.drivers.base import Driver
+from chacha.drivers.native import Advance, FusedDriver, Status
+from chacha.drivers.native_columns import native_block
+from chacha.drivers.records import Served, Step, Stretch
 from chacha.errors import BadExample, ConfigError, PoolError, SourceError
-from chacha.fused import Advance, FusedDriver, Status
 from chacha.intake import Intake
-from chacha.nativeblocks import native_block
 from chacha.settings import whole
 from chacha.sources import Bad, OnBad, Skipped, Source, check_ends, good_examples, is_table
 from chacha.sources.base import good_example
 from chacha.sources.blocks import ColumnBlock, TextBlock, blocks_of
 from chacha.sources.vw import vw_row
-from chacha.summary import Served, Step, Stretch
 
 __all__ = ["Passing"]
 

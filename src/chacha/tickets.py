@@ -8,7 +8,7 @@ from operator import index
 
 from chacha.config.config import Config
 from chacha.data.example import Example
-from chacha.driver import Forecast
+from chacha.drivers.base import Forecast
 from chacha.errors import ConfigError, TicketError
 from chacha.rules.contest.blending import Blend
 

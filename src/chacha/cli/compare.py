@@ -40,10 +40,10 @@ from chacha.compare import METHODS, Comparison, Settings, Stream, Study, rows_of
 from chacha.compare.results import default_home
 from chacha.compare.scores import table_lines, to_json
 from chacha.config.space import Space
+from chacha.drivers.records import describe
 from chacha.errors import ConfigError, PoolError
 from chacha.resources import cores
 from chacha.sources import LogTarget, TableSpec
-from chacha.summary import describe
 
 __all__ = ["compare"]
 

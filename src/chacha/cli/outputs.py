@@ -14,10 +14,10 @@ from typing import IO, Any, Protocol
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from chacha.drivers.records import Served, Stretch
 from chacha.errors import ConfigError
 from chacha.rules.decisions import Decision
 from chacha.sources.files import expand
-from chacha.summary import Served, Stretch
 
 __all__ = ["Outputs", "distinct"]
 

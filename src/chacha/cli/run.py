@@ -29,6 +29,7 @@ from chacha.cli.flags import (
 from chacha.cli.names import Rules, init_values, loss_named, space_of
 from chacha.cli.outputs import Outputs, distinct
 from chacha.cli.show import Screen
+from chacha.drivers.records import Stretch, describe
 from chacha.errors import ConfigError, PoolError
 from chacha.featurefile import features_path
 from chacha.interrupts import Uninterrupted
@@ -46,7 +47,6 @@ from chacha.sources import (
     TableSpec,
     open_files,
 )
-from chacha.summary import Stretch, describe
 from chacha.survey import with_log_target
 
 __all__ = ["run"]

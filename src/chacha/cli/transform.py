@@ -19,13 +19,13 @@ from chacha.cli.flags import (
     takes_table,
 )
 from chacha.cli.outputs import distinct
+from chacha.drivers.records import derived_names
 from chacha.errors import ConfigError
 from chacha.featurefile import features_path
 from chacha.leaving import Transform
 from chacha.losses import loss_of
 from chacha.sources import LogTarget, OnBad, TableSpec, open_files
 from chacha.sources.base import Unlabelled
-from chacha.summary import derived_names
 from chacha.survey import with_log_target
 
 __all__ = ["transform"]

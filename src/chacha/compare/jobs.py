@@ -16,6 +16,7 @@ from chacha.compare.results import Kept, Outcome, Point, key_of
 from chacha.compare.workers import Tell
 from chacha.config.config import Config
 from chacha.config.space import Interactions, Space
+from chacha.drivers.records import describe
 from chacha.errors import ConfigError, SourceError
 from chacha.losses import Loss, Squared
 from chacha.model import ChaCha
@@ -36,7 +37,6 @@ from chacha.sources.bytestream import open_raw
 from chacha.sources.files import expand
 from chacha.sources.formats import format_of_name
 from chacha.sources.openmlset import find_dataset
-from chacha.summary import describe
 from chacha.survey import Survey, survey
 
 __all__ = ["Job", "Look", "LookAt", "Settings", "Stream"]

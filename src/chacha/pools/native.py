@@ -1,7 +1,7 @@
 """The native pool: Vowpal Wabbit's default learner for all live models in one pass, in C++.
 
 Every prediction equals VW's to the last bit. The engine also keeps the statistics of the
-algorithm, so that a whole stream is passed over natively (:mod:`chacha.fused`).
+algorithm, so that a whole stream is passed over natively (:mod:`chacha.drivers.native`).
 """
 
 from __future__ import annotations

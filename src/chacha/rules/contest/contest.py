@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from chacha.config.config import Config
+from chacha.drivers.records import describe
 from chacha.rules.contest.betting import PairedBetting, Pairing, worst
 from chacha.rules.contest.blending import Blend, Blending, Serving
 from chacha.rules.contest.rotation import ELIMINATED, Asked, Move, NextMove
@@ -23,7 +24,6 @@ from chacha.rules.contest.window import Window
 from chacha.rules.decisions import Decision, WentLive
 from chacha.rules.starting import FromScratch, HeadStart
 from chacha.rules.stream_facts import Groups, Round
-from chacha.summary import describe
 
 __all__ = ["Contest"]
 

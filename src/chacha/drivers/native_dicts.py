@@ -12,8 +12,8 @@ from typing import Any
 
 from chacha._native import DictPlan
 from chacha.data.vw_text import escape
-from chacha.driver import Driver
-from chacha.fused import FusedDriver
+from chacha.drivers.base import Driver
+from chacha.drivers.native import FusedDriver
 from chacha.rules.decisions import Decision
 from chacha.sources import DictReader, TableSpec
 from chacha.sources.dicts import is_grouped

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from chacha.config.config import Config
 from chacha.config.derived_groups import Features
 from chacha.data.example import Example
+from chacha.drivers.records import LiveModel, Step, Summary
 from chacha.features.derivation import Recipe
 from chacha.losses import Loss
 from chacha.pools.base import Copies, LivePool
@@ -23,7 +24,6 @@ from chacha.rules.paper.bounds import Standing
 from chacha.rules.paper.champion import ChampionChallengers
 from chacha.rules.starting import HeadStart
 from chacha.rules.stream_facts import StreamFacts
-from chacha.summary import LiveModel, Step, Summary
 
 __all__ = ["Core", "Driver", "Forecast"]
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from chacha.config.derived_groups import Features
 from chacha.data.example import Example
-from chacha.driver import Core, Driver, Forecast
+from chacha.drivers.base import Core, Driver, Forecast
+from chacha.drivers.records import Step
 from chacha.features.derivation import Derivation, Recipe
 from chacha.losses import Loss
 from chacha.pools.base import LivePool
@@ -14,7 +15,6 @@ from chacha.rules.contest.contest import Contest
 from chacha.rules.contest.screen import Screen
 from chacha.rules.paper.bounds import Standing
 from chacha.rules.stream_facts import Observed, Round
-from chacha.summary import Step
 
 __all__ = ["PlainDriver"]
 

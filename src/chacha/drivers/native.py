@@ -16,19 +16,19 @@ from chacha._native import DictPlan
 from chacha.config.config import Config
 from chacha.config.derived_groups import Features
 from chacha.data.example import Example
-from chacha.driver import Core, Driver, Forecast
+from chacha.drivers.base import Core, Driver, Forecast
+from chacha.drivers.native_state import Link, Serving, link_of, served_by
+from chacha.drivers.python import PlainDriver
+from chacha.drivers.records import Served, Step
 from chacha.errors import PoolError
 from chacha.features.derivation import Recipe
 from chacha.interrupts import Uninterrupted
-from chacha.links import Link, Serving, link_of, served_by
 from chacha.losses import Loss
-from chacha.plaindriver import PlainDriver
 from chacha.pools.base import LivePool
 from chacha.pools.native import NativeObserved, NativePool, native_line
 from chacha.rules.contest.blending import Blend
 from chacha.rules.decisions import Decision
 from chacha.rules.paper.bounds import Standing
-from chacha.summary import Served, Step
 
 __all__ = ["Advance", "FusedDriver", "Status", "make_driver"]
 

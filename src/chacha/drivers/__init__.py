@@ -1,0 +1,1 @@
+"""Drivers: how rules and models are run, in Python and in the native engine."""
