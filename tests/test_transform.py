@@ -19,7 +19,7 @@ import chacha
 from chacha import BadExample, ChaCha, Config, ConfigError, Interactions, PoolError, Transform
 from chacha.config.derived_groups import Features
 from chacha.config.space import RATES
-from chacha.featurefile import FeatureFile, features_path
+from chacha.export.feature_file import FeatureFile, features_path
 from tests.test_cli import cli
 
 SPACE: Any = {"interactions": Interactions(), "learning_rate": RATES, "features": Features()}

@@ -22,7 +22,7 @@ from chacha.errors import (
     SourceError,
     TicketError,
 )
-from chacha.leaving import Transform
+from chacha.export.transform import Transform
 from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
 from chacha.model import ChaCha
 from chacha.pools import open_pool

@@ -14,6 +14,7 @@ from chacha.drivers.base import Core
 from chacha.drivers.native import make_driver
 from chacha.drivers.native_dicts import Quick
 from chacha.drivers.records import LiveModel, Step, Stretch, Summary, describe
+from chacha.export.champion_file import load_champion, save_champion, settings_of
 from chacha.intake import Features, Intake
 from chacha.losses import Loss, Squared, check_scale
 from chacha.pools import default_pool
@@ -34,7 +35,6 @@ from chacha.settings import Rulebook, Settings, check_parts, whole
 from chacha.sources import OnBad, Skipped, Source, TableSpec, open_source
 from chacha.streaming import FAR, Passing
 from chacha.tickets import Ticket, Tickets
-from chacha.vwfiles import load_champion, save_champion, settings_of
 
 __all__ = ["ChaCha"]
 

@@ -31,7 +31,7 @@ from chacha.cli.outputs import Outputs, distinct
 from chacha.cli.show import Screen
 from chacha.drivers.records import Stretch, describe
 from chacha.errors import ConfigError, PoolError
-from chacha.featurefile import features_path
+from chacha.export.feature_file import features_path
 from chacha.interrupts import Uninterrupted
 from chacha.model import ChaCha
 from chacha.pools import open_pool

@@ -21,8 +21,8 @@ from chacha.cli.flags import (
 from chacha.cli.outputs import distinct
 from chacha.drivers.records import derived_names
 from chacha.errors import ConfigError
-from chacha.featurefile import features_path
-from chacha.leaving import Transform
+from chacha.export.feature_file import features_path
+from chacha.export.transform import Transform
 from chacha.losses import loss_of
 from chacha.sources import LogTarget, OnBad, TableSpec, open_files
 from chacha.sources.base import Unlabelled

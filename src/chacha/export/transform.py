@@ -13,7 +13,7 @@ from chacha.config.derived_groups import Features, is_missing_group
 from chacha.config.words import UNSAFE
 from chacha.data.example import DEFAULT_GROUP, Example, Feature, parse_line
 from chacha.data.vw_text import hash_name, show_exactly
-from chacha.featurefile import FeatureFile, belongs_to, derived_in, digest, features_path
+from chacha.export.feature_file import FeatureFile, belongs_to, derived_in, digest, features_path
 from chacha.features.derivation import Derivation, Recipe
 from chacha.intake import Intake
 from chacha.losses import loss_of

@@ -10,8 +10,8 @@ from typing import Any, cast
 
 from chacha.config.config import Config
 from chacha.errors import ConfigError, PoolError
-from chacha.featurefile import derived_in, features_path
-from chacha.leaving import Transform
+from chacha.export.feature_file import derived_in, features_path
+from chacha.export.transform import Transform
 from chacha.losses import loss_of
 from chacha.pools.native import NativePool
 from chacha.settings import Settings
