@@ -23,7 +23,7 @@ from chacha import LogTarget, SampleComplexity
 from chacha.compare import Outcome, Settings, Stream, Study
 from chacha.compare.results import Kept
 from chacha.resources import cores
-from chacha.survey import Survey
+from chacha.source_profile import Survey
 from datasets import DataSet
 
 __all__ = ["Beside", "beside_lines", "run_beside"]

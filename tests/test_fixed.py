@@ -18,8 +18,8 @@ from chacha.compare import METHODS, Method, Outcome, Point, Settings, Stream
 from chacha.compare.fixed import MOST_PAIRS, RATES, all_pairs, rate_grid
 from chacha.compare.jobs import Job, LookAt
 from chacha.compare.results import Kept
+from chacha.source_profile import Survey, survey
 from chacha.sources import DictReader
-from chacha.survey import Survey, survey
 from tests.comparing import compared, outcome
 from tests.test_cli import cli
 

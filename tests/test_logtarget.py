@@ -12,7 +12,7 @@ import pytest
 
 import chacha
 from chacha import ConfigError, LogTarget, OnBad, Rows, TableSpec, with_log_target
-from chacha.survey import Survey, survey
+from chacha.source_profile import Survey, survey
 from tests.test_cli import cli
 
 

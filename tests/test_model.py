@@ -32,7 +32,7 @@ from chacha import (
 )
 from chacha.config.space import Domain
 from chacha.pools.vw import VWPool
-from chacha.settings import Settings
+from chacha.rulebook import Settings
 
 SPACE = {"interactions": Interactions(), "learning_rate": LogUniform(2e-10, 1.0)}
 POOLS: dict[str, Callable[[], chacha.LivePool]] = {"vw": VWPool, "reference": ReferencePool}

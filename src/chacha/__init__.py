@@ -63,6 +63,7 @@ from chacha.rules.paper.flow2 import Flow2
 from chacha.rules.paper.scheduler import Scheduler
 from chacha.rules.starting import FromScratch, HeadStart
 from chacha.rules.stream_facts import Observed
+from chacha.source_profile import with_log_target
 from chacha.sources import (
     Bad,
     Categories,
@@ -79,7 +80,6 @@ from chacha.sources import (
     open_files,
     open_source,
 )
-from chacha.survey import with_log_target
 from chacha.tickets import Ticket
 
 __version__ = "0.1.0"

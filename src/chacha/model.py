@@ -20,6 +20,7 @@ from chacha.losses import Loss, Squared, check_scale
 from chacha.pools import default_pool
 from chacha.pools.base import LivePool
 from chacha.progress import ProgressTable
+from chacha.rulebook import Rulebook, Settings, check_parts, whole
 from chacha.rules.contest.betting import PairedBetting
 from chacha.rules.contest.blending import Blending
 from chacha.rules.contest.contest import Contest
@@ -31,7 +32,6 @@ from chacha.rules.paper.bounds import Evidence, SampleComplexity, Standing
 from chacha.rules.paper.champion import ChampionChallengers
 from chacha.rules.starting import FromScratch, HeadStart
 from chacha.rules.stream_facts import StreamFacts
-from chacha.settings import Rulebook, Settings, check_parts, whole
 from chacha.sources import OnBad, Skipped, Source, TableSpec, open_source
 from chacha.streaming import FAR, Passing
 from chacha.tickets import Ticket, Tickets

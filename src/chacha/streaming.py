@@ -14,7 +14,7 @@ from chacha.drivers.native_columns import native_block
 from chacha.drivers.records import Served, Step, Stretch
 from chacha.errors import BadExample, ConfigError, PoolError, SourceError
 from chacha.intake import Intake
-from chacha.settings import whole
+from chacha.rulebook import whole
 from chacha.sources import Bad, OnBad, Skipped, Source, check_ends, good_examples, is_table
 from chacha.sources.base import good_example
 from chacha.sources.blocks import ColumnBlock, TextBlock, blocks_of

@@ -18,6 +18,7 @@ from chacha.cli.flags import (
 from chacha.cli.outputs import Output, distinct
 from chacha.data.example import Example
 from chacha.errors import SourceError
+from chacha.source_profile import with_log_target
 from chacha.sources import (
     LogTarget,
     OnBad,
@@ -29,7 +30,6 @@ from chacha.sources import (
     open_files,
 )
 from chacha.sources.written import ExampleWriter, open_writer
-from chacha.survey import with_log_target
 
 __all__ = ["convert", "write_examples"]
 

@@ -37,6 +37,7 @@ from chacha.model import ChaCha
 from chacha.pools import open_pool
 from chacha.progress import Spacing
 from chacha.resources import cpu_seconds
+from chacha.source_profile import with_log_target
 from chacha.sources import (
     DictReader,
     Format,
@@ -47,7 +48,6 @@ from chacha.sources import (
     TableSpec,
     open_files,
 )
-from chacha.survey import with_log_target
 
 __all__ = ["run"]
 

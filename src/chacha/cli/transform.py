@@ -24,9 +24,9 @@ from chacha.errors import ConfigError
 from chacha.export.feature_file import features_path
 from chacha.export.transform import Transform
 from chacha.losses import loss_of
+from chacha.source_profile import with_log_target
 from chacha.sources import LogTarget, OnBad, TableSpec, open_files
 from chacha.sources.base import Unlabelled
-from chacha.survey import with_log_target
 
 __all__ = ["transform"]
 

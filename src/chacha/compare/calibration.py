@@ -17,10 +17,10 @@ from chacha.compare.workers import Tell, Workers
 from chacha.errors import DataError
 from chacha.model import ChaCha
 from chacha.pools import open_pool
+from chacha.rulebook import whole
 from chacha.rules.contest.betting import Coin, PairedBetting
-from chacha.settings import whole
+from chacha.source_profile import survey
 from chacha.sources import DictReader, LogTarget
-from chacha.survey import survey
 
 __all__ = ["Calibrating", "Calibration", "clopper_pearson"]
 

@@ -23,6 +23,7 @@ from chacha.model import ChaCha
 from chacha.pools import open_pool
 from chacha.resources import cpu_seconds
 from chacha.rules.paper.bounds import Evidence
+from chacha.source_profile import Survey, survey
 from chacha.sources import (
     DictReader,
     Format,
@@ -37,7 +38,6 @@ from chacha.sources.bytestream import open_raw
 from chacha.sources.files import expand
 from chacha.sources.formats import format_of_name
 from chacha.sources.openmlset import find_dataset
-from chacha.survey import Survey, survey
 
 __all__ = ["Job", "Look", "LookAt", "Settings", "Stream"]
 

@@ -13,7 +13,7 @@ from chacha.compare.results import Kept, Outcome, default_home
 from chacha.compare.workers import Report, Workers
 from chacha.errors import ConfigError, DataError
 from chacha.resources import cores
-from chacha.settings import whole
+from chacha.rulebook import whole
 
 __all__ = ["Comparison", "Failure", "Progress", "Study"]
 
