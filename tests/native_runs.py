@@ -14,8 +14,8 @@ from typing import Any
 import chacha
 from chacha import BadExample, ChaCha, ChampionChallengers, Example, OnBad, SampleComplexity
 from chacha.rules.contest.contest import Contest
-from chacha.sources.bytestream import ByteReader, Raw
-from chacha.sources.vw import VWFile, vw_row
+from chacha.sources.formats.vw_file import VWFile, vw_row
+from chacha.sources.reading.byte_stream import ByteReader, Raw
 
 __all__ = ["WAYS", "PlainEvidence", "a_file", "lines_of", "made", "state", "tracked"]
 

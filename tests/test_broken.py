@@ -24,9 +24,9 @@ import pytest
 
 import chacha
 from chacha import BadExample, ChaCha, NativePool, OnBad, SourceError, TableSpec, open_source
-from chacha.sources import bytestream
-from chacha.sources import lines as cutting
-from chacha.sources.ahead import Ahead
+from chacha.sources.reading import byte_stream as bytestream
+from chacha.sources.reading import lines as cutting
+from chacha.sources.reading.prefetch import Ahead
 from tests.test_sources import bad, good, lines
 
 NUMBERS = "".join(f"{i % 7},{i % 5}\n" for i in range(200))

@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 import chacha
 from chacha import Categories, Kind, Missing, TableSpec, open_source
 from chacha.sources import DictReader
-from chacha.sources.arff import ArffFile
-from chacha.sources.arrowfile import ArrowTable
-from chacha.sources.bytestream import ByteReader, Raw
-from chacha.sources.csvfile import CsvFile
-from chacha.sources.records import JsonLines, RecordReader
-from chacha.sources.sparse import LibsvmFile
-from chacha.sources.vw import VWFile, VWJsonFile
+from chacha.sources.formats.arff_file import ArffFile
+from chacha.sources.formats.arrow_file import ArrowTable
+from chacha.sources.formats.csv_file import CsvFile
+from chacha.sources.formats.libsvm_file import LibsvmFile
+from chacha.sources.formats.vw_file import VWFile, VWJsonFile
+from chacha.sources.reading.byte_stream import ByteReader, Raw
+from chacha.sources.records.reader import JsonLines, RecordReader
 
 
 class Pipe(io.BytesIO):

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import chacha
 from chacha import ChaCha, Example, TableSpec, open_source
-from chacha.sources.written import open_writer
+from chacha.sources.writers import open_writer
 from tests.test_cli import cli
 from tests.test_formats import ROWS, TABLE, WRITERS
 from tests.test_sources import good, lines

@@ -36,8 +36,8 @@ from chacha import (
     open_files,
     open_source,
 )
-from chacha.sources.bytestream import open_bytes
-from chacha.sources.written import SCHEMA
+from chacha.sources.reading.byte_stream import open_bytes
+from chacha.sources.writers import SCHEMA
 from tests.test_cli import cli
 from tests.test_sources import bad, good
 

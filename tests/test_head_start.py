@@ -21,7 +21,7 @@ from chacha.drivers.native_columns import native_block
 from chacha.pools.base import Copies, LivePool
 from chacha.pools.reference import ReferenceLearner
 from chacha.pools.vw import VWPool
-from chacha.sources.blocks import ColumnBlock, NumberColumn
+from chacha.sources.tables.blocks import ColumnBlock, NumberColumn
 from tests.test_native import KERNELS, LOSSES, PRODUCTS, a_line
 from tests.test_pools import a_line as a_simple_line
 from tests.vwtext_strategy import good_lines

@@ -23,7 +23,7 @@ import chacha
 from chacha import Example, TableSpec, open_source
 from chacha.data.vw_text import FLOAT32_MAX, read_number, show_all_exactly, show_exactly
 from chacha.sources.base import Bad
-from chacha.sources.written import open_writer
+from chacha.sources.writers import open_writer
 from tests.test_sources import good
 
 

@@ -42,7 +42,7 @@ from chacha.config.derived_groups import Features
 from chacha.config.space import RATES
 from chacha.drivers.native_columns import native_block
 from chacha.sources import Bad, DictReader
-from chacha.sources.blocks import CellColumn, ColumnBlock, blocks_of
+from chacha.sources.tables.blocks import CellColumn, ColumnBlock, blocks_of
 
 TARGET = TableSpec(target="y")
 

@@ -24,10 +24,10 @@ import chacha
 from chacha import BadExample, ChaCha, Example, ReferencePool, SourceError, TableSpec, open_source
 from chacha.data.vw_text import FLOAT32_MAX, escape, read_number, show_exactly
 from chacha.sources import Bad, Categories, CsvFile, DictReader, Kind, Missing
-from chacha.sources.batch import Batch
-from chacha.sources.bytestream import BLOCK, ByteReader, Raw
-from chacha.sources.schema import Schema
-from chacha.sources.table import TableReader
+from chacha.sources.reading.byte_stream import BLOCK, ByteReader, Raw
+from chacha.sources.tables.batch import Batch
+from chacha.sources.tables.reader import TableReader
+from chacha.sources.tables.schema import Schema
 
 
 def lines(n: int = 50, stream: str = "interactions") -> list[str]:

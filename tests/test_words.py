@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from chacha import ChaCha, Kind, Missing, NativePool, ReferencePool, TableSpec
 from chacha._native import count_words
 from chacha.drivers.native_columns import native_words
-from chacha.sources.blocks import WordsColumn
+from chacha.sources.tables.blocks import WordsColumn
 
 LETTERS = st.text(st.sampled_from("aAbBzZ019_ ,.\n\0\x1fİßéÉ中²٣ªK\u0300"), max_size=30)
 TEXTS = st.lists(st.one_of(st.none(), LETTERS, st.text(max_size=8)), max_size=20)

@@ -23,7 +23,7 @@ from chacha.config.config import Config
 from chacha.data.example import Example, parse_line
 from chacha.errors import BadExample, PoolError
 from chacha.pools.base import Copies, Derives, LivePool
-from chacha.sources.synth import SynthSource
+from chacha.sources.synthetic import SynthSource
 
 __all__ = ["all_checks"]
 

@@ -17,8 +17,8 @@ from chacha.intake import Intake
 from chacha.rulebook import whole
 from chacha.sources import Bad, OnBad, Skipped, Source, check_ends, good_examples, is_table
 from chacha.sources.base import good_example
-from chacha.sources.blocks import ColumnBlock, TextBlock, blocks_of
-from chacha.sources.vw import vw_row
+from chacha.sources.formats.vw_file import vw_row
+from chacha.sources.tables.blocks import ColumnBlock, TextBlock, blocks_of
 
 __all__ = ["Passing"]
 

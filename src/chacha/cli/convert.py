@@ -29,7 +29,7 @@ from chacha.sources import (
     good_examples,
     open_files,
 )
-from chacha.sources.written import ExampleWriter, open_writer
+from chacha.sources.writers import ExampleWriter, open_writer
 
 __all__ = ["convert", "write_examples"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from chacha.data.example import DEFAULT_GROUP, Example
 from chacha.sources import Bad, Files, Skipped, Source
-from chacha.sources.table import TableReader
+from chacha.sources.tables.reader import TableReader
 
 __all__ = ["show_source"]
 

@@ -22,7 +22,7 @@ from chacha.sources import (
     OnBad,
     TableSpec,
 )
-from chacha.sources.formats import format_of_name
+from chacha.sources.formats.detect import format_of_name
 from chacha.sources.grouping import MOST_GROUPS
 from chacha.sources.spec import NULLS
 

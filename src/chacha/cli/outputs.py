@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from chacha.drivers.records import Served, Stretch
 from chacha.errors import ConfigError
 from chacha.rules.decisions import Decision
-from chacha.sources.files import expand
+from chacha.sources.many_files import expand
 
 __all__ = ["Outputs", "distinct"]
 

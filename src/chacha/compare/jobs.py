@@ -34,10 +34,10 @@ from chacha.sources import (
     TableSpec,
     open_files,
 )
-from chacha.sources.bytestream import open_raw
-from chacha.sources.files import expand
-from chacha.sources.formats import format_of_name
-from chacha.sources.openmlset import find_dataset
+from chacha.sources.formats.detect import format_of_name
+from chacha.sources.many_files import expand
+from chacha.sources.openml import find_dataset
+from chacha.sources.reading.byte_stream import open_raw
 
 __all__ = ["Job", "Look", "LookAt", "Settings", "Stream"]
 

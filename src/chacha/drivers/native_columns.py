@@ -11,7 +11,13 @@ from chacha._native import ColumnBlock as NativeBlock
 from chacha._native import count_words
 from chacha.data.example import Feature
 from chacha.features.derivation import column_name
-from chacha.sources.blocks import AnyColumn, CellColumn, ColumnBlock, NumberColumn, WordsColumn
+from chacha.sources.tables.blocks import (
+    AnyColumn,
+    CellColumn,
+    ColumnBlock,
+    NumberColumn,
+    WordsColumn,
+)
 
 __all__ = ["native_block", "native_words"]
 

@@ -16,8 +16,8 @@ from chacha.drivers.base import Driver
 from chacha.drivers.native import FusedDriver
 from chacha.rules.decisions import Decision
 from chacha.sources import DictReader, TableSpec
-from chacha.sources.dicts import is_grouped
 from chacha.sources.grouping import missing_group
+from chacha.sources.values.dict_reader import is_grouped
 
 __all__ = ["Quick"]
 

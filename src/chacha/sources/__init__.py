@@ -8,13 +8,13 @@ from typing import Any
 
 from chacha.errors import ConfigError
 from chacha.sources.base import Bad, OnBad, Skipped, Source, good_examples, is_table
-from chacha.sources.csvfile import CsvFile
-from chacha.sources.dicts import DictReader
-from chacha.sources.files import Files, expand, renamed
-from chacha.sources.formats import Format, open_file
-from chacha.sources.logged import Logged, LogTarget
+from chacha.sources.formats.csv_file import CsvFile
+from chacha.sources.formats.detect import Format, open_file
+from chacha.sources.formats.vw_file import VWFile
+from chacha.sources.log_target import Logged, LogTarget
+from chacha.sources.many_files import Files, expand, renamed
 from chacha.sources.memory import open_memory
-from chacha.sources.openmlset import find_dataset
+from chacha.sources.openml import find_dataset
 from chacha.sources.rows import Row, Rows, with_labels
 from chacha.sources.spec import (
     Categories,
@@ -25,8 +25,8 @@ from chacha.sources.spec import (
     TableSpec,
     refuse_unused,
 )
-from chacha.sources.synth import SynthSource, check_ends, open_synth
-from chacha.sources.vw import VWFile
+from chacha.sources.synthetic import SynthSource, check_ends, open_synth
+from chacha.sources.values.dict_reader import DictReader
 
 __all__ = [
     "Bad",

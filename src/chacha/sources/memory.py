@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 
 from chacha.errors import ConfigError
-from chacha.sources.arrowfile import ROWS, ArrowTable
 from chacha.sources.base import Source
-from chacha.sources.dicts import DictReader
-from chacha.sources.sparse import SparseRows
+from chacha.sources.formats.arrow_file import ROWS, ArrowTable
+from chacha.sources.formats.libsvm_file import SparseRows
 from chacha.sources.spec import TableSpec, refuse_unused
+from chacha.sources.values.dict_reader import DictReader
 
 __all__ = ["open_memory"]
 

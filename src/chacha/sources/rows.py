@@ -9,10 +9,10 @@ from typing import Any
 from chacha.data.example import Example
 from chacha.errors import BadExample, ConfigError, SourceError
 from chacha.sources.base import Bad
-from chacha.sources.dicts import DictReader
-from chacha.sources.records import RecordReader
+from chacha.sources.formats.vw_file import vw_row
+from chacha.sources.records.reader import RecordReader
 from chacha.sources.spec import TableSpec
-from chacha.sources.vw import vw_row
+from chacha.sources.values.dict_reader import DictReader
 
 __all__ = ["Row", "Rows", "with_labels"]
 

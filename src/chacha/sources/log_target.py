@@ -1,0 +1,98 @@
+"""Labels on a logarithmic scale: the paper takes large targets so."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from enum import Enum
+
+import numpy as np
+
+from chacha.data.example import Example
+from chacha.sources.base import Bad, Source, is_table
+from chacha.sources.formats.vw_file import vw_row
+from chacha.sources.tables.blocks import Block, ColumnBlock, TextBlock, blocks_of
+
+__all__ = ["LogTarget", "Logged"]
+
+
+class LogTarget(Enum):
+    """When the natural logarithm of the target is learned in its place.
+
+    >>> LogTarget("auto")
+    <LogTarget.AUTO: 'auto'>
+    """
+
+    AUTO = "auto"
+    """If the largest label, or the range of the labels, is at least 100 (the authors' rule)."""
+    ON = "on"
+    OFF = "off"
+
+
+class Logged:
+    """A source whose labels are log(label + shift), of the labels as float32 has them.
+
+    >>> from chacha.sources.rows import Rows
+    >>> [example.line for example in Logged(Rows(["0 |a x", "7 |a x"]), shift=1.0)]
+    ['0.0 |a x', '2.0794415e+0 |a x']
+    """
+
+    def __init__(self, source: Source, shift: float = 0.0) -> None:
+        self.source, self.shift = source, shift
+        self.name, self.endless = source.name, source.endless
+
+    @property
+    def tabular(self) -> bool:
+        """As the source."""
+        return is_table(self.source)
+
+    def __iter__(self) -> Iterator[Example | Bad]:
+        for row in self.source:
+            yield self._row(row)
+
+    def blocks(self) -> Iterator[Block | Example | Bad]:
+        """The rows in blocks; lines of text come by themselves."""
+        for item in blocks_of(self.source):
+            if isinstance(item, TextBlock):
+                yield from self._lines(item)
+            elif isinstance(item, ColumnBlock):
+                yield self._columns(item)
+            else:
+                yield self._row(item)
+
+    def _log(self, label: float) -> float:
+        return math.log(label + self.shift) if label + self.shift > 0 else math.nan
+
+    def _refusal(self, place: str, label: float) -> Bad:
+        told = f"the logarithm of {label} + {self.shift} does not exist (--log-target)"
+        return Bad(place, "no logarithm", told)
+
+    def _row(self, row: Example | Bad) -> Example | Bad:
+        if isinstance(row, Bad) or row.label is None:
+            return row
+        label = float(np.float32(row.label))
+        found = self._log(label)
+        if math.isnan(found):
+            return self._refusal(row.place or self.name, label)
+        return row.with_label(float(np.float32(found)))
+
+    def _lines(self, block: TextBlock) -> Iterator[Example | Bad]:
+        at = block.begin
+        while at < block.end:
+            line, at = block.line(at)
+            row = vw_row(line, block.place)
+            block.lines += 1
+            yield self._row(row)
+
+    def _columns(self, block: ColumnBlock) -> ColumnBlock:
+        shifted = block.labels.astype(np.float64) + self.shift
+        fine, found = shifted > 0.0, np.full(len(shifted), np.nan)
+        found[fine] = [*map(math.log, shifted[fine].tolist())]  # NumPy's may differ by a bit
+        refused = {
+            row: self._refusal(block.label_place(row), float(block.labels[row]))
+            for row in np.flatnonzero(np.isnan(found)).tolist()
+            if row not in block.bad
+        }
+        block.labels = np.asarray(found, np.float32)
+        block.bad = {**block.bad, **refused}
+        return block

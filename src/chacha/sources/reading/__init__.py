@@ -1,0 +1,1 @@
+"""Bytes from files, pipes and addresses, and lines of them."""

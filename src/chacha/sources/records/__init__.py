@@ -1,0 +1,1 @@
+"""Records with fields of their own, such as JSON lines."""

@@ -1,0 +1,147 @@
+"""Blocks: many rows at once, as bytes of VW text or as columns, for a pool that takes them so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from chacha.data.example import Example, Feature
+from chacha.sources.base import Bad, Source
+from chacha.sources.spec import Kind
+from chacha.sources.tables.columns import pairs_cell
+from chacha.sources.values.cells import pairs
+
+__all__ = [
+    "AnyColumn",
+    "Block",
+    "BlockSource",
+    "CellColumn",
+    "ColumnBlock",
+    "NumberColumn",
+    "TextBlock",
+    "WordsColumn",
+    "blocks_of",
+]
+
+
+@dataclass
+class TextBlock:
+    """Whole lines of VW text: the bytes from `begin` to `end` of `data`, good until the next.
+
+    Whoever takes the lines counts them in `lines`.
+    """
+
+    data: bytes | bytearray
+    name: str
+    lines_before: int
+    begin: int
+    end: int
+    lines: int = 0
+
+    @property
+    def place(self) -> str:
+        """Where the next line stands."""
+        return f"{self.name}:{self.lines_before + self.lines + 1}"
+
+    def line(self, at: int) -> tuple[bytes, int]:
+        """The line that begins at a byte, and where the next one begins."""
+        end = self.data.find(b"\n", at, self.end)
+        end = self.end if end < 0 else end
+        return bytes(self.data[at:end]), end + 1
+
+
+@dataclass(frozen=True)
+class NumberColumn:
+    """A number for every row, NaN where the cell is empty; each counts as the nearest float32."""
+
+    name: str
+    values: NDArray[Any]  # of doubles, floats, or whole numbers of 64 or 32 bits
+    missing: Sequence[Feature] = ()  # the features of an empty cell
+
+
+@dataclass(frozen=True)
+class CellColumn:
+    """One of some cells for every row, each with its features; -1 where the cell is empty."""
+
+    cells: Sequence[Sequence[Feature]]
+    cell_of: NDArray[np.int32]
+    missing: Sequence[Feature] = ()
+
+    def features(self, row: int) -> Sequence[Feature]:
+        """The features of a row.
+
+        >>> column = CellColumn([()], np.array([0, -1]), [Feature("x=missing", 1.0, 7)])
+        >>> column.features(1)
+        [Feature(name='x=missing', value=1.0, hashed=7)]
+        """
+        cell = int(self.cell_of[row])
+        return self.missing if cell < 0 else self.cells[cell]
+
+
+@dataclass(frozen=True)
+class WordsColumn:
+    """A text for every row, null where the cell is empty; every word of it is a feature."""
+
+    name: str
+    texts: pa.Array  # of strings
+    seed: int  # of the group's hashes
+    missing: Sequence[Feature] = ()
+
+    def features(self, row: int) -> Sequence[Feature]:
+        """The words of a text.
+
+        >>> column = WordsColumn("t", pa.array(["Été, été"]), 0)
+        >>> [(word.name, word.value) for word in column.features(0)]
+        [('t=été', 2.0)]
+        """
+        text = self.texts[row].as_py()
+        if text is None:
+            return self.missing
+        return pairs_cell(pairs(Kind.TEXT, self.name, text), self.seed).features
+
+
+AnyColumn = NumberColumn | CellColumn | WordsColumn
+
+
+@dataclass
+class ColumnBlock:
+    """Rows of a table as columns by group."""
+
+    groups: Mapping[str, Sequence[AnyColumn]]
+    labels: NDArray[np.float32]
+    place: Callable[[int], str]  # of a row
+    weights: NDArray[np.float32] | None = None
+    tags: Sequence[str] | None = None
+    bad: Mapping[int, Bad] = field(default_factory=dict)  # rows that cannot be used
+    target: str = ""
+    took: Callable[[int, bool], None] = lambda rows, good: None  # called for the rows so far
+
+    def label_place(self, row: int) -> str:
+        """Where the label of a row stands."""
+        return f"{self.place(row)}, column {self.target!r}"
+
+
+Block = TextBlock | ColumnBlock
+
+
+@runtime_checkable
+class BlockSource(Source, Protocol):
+    """A source that can give its rows in blocks too."""
+
+    def blocks(self) -> Iterator[Block | Example | Bad]:
+        """From the first row on; rows that fit no block come by themselves."""
+
+
+def blocks_of(source: Source) -> Iterator[Block | Example | Bad]:
+    """The rows of a source, in blocks where it has them.
+
+    >>> from chacha.sources.rows import Rows
+    >>> [item.label for item in blocks_of(Rows(["1 |a x"]))]
+    [1.0]
+    """
+    yield from source.blocks() if isinstance(source, BlockSource) else source

@@ -1,0 +1,300 @@
+"""Columns: whole columns of a table turned into features, one distinct value at a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from chacha.data.example import Feature
+from chacha.data.vw_text import FLOAT32_MAX, hash_name, show_all_exactly, show_exactly
+from chacha.errors import BadExample, SourceError
+from chacha.sources.spec import Kind
+from chacha.sources.tables.numbers import is_castable, numbers, python_values
+from chacha.sources.values.cells import Pairs, number, pairs
+
+__all__ = [
+    "Cell",
+    "Made",
+    "flat_columns",
+    "kind_of_type",
+    "make_cells",
+    "pairs_cell",
+    "plain",
+]
+
+
+class Cell(NamedTuple):
+    """A cell as VW text, and its features."""
+
+    text: str
+    features: tuple[Feature, ...]
+
+
+EMPTY = Cell("", ())
+_STRINGS = (pa.string(), pa.large_string(), pa.string_view())
+_BYTES = (pa.binary(), pa.large_binary(), pa.binary_view())
+_TEXTS = {column.id for column in (*_STRINGS, *_BYTES)}
+FEW = 16  # rows that are looked at one by one
+
+
+class Made(NamedTuple):
+    """The distinct values of a column as cells, which row holds which, and the bad ones."""
+
+    cells: list[Cell | BadExample]
+    rows: NDArray[np.int32]  # -1 where the cell is empty
+
+    @property
+    def bad(self) -> bool:
+        """Whether a value could not be made a cell."""
+        return any(isinstance(cell, BadExample) for cell in self.cells)
+
+    def by_row(self, empty: Cell) -> list[Cell | BadExample]:
+        """The cells, one for each row."""
+        cells = [*self.cells, empty]  # -1 is the last
+        return [cells[i] for i in self.rows.tolist()]
+
+
+def flat_columns(batch: pa.RecordBatch | pa.Table) -> dict[str, pa.Array]:
+    """The columns by name; those inside a struct by their path.
+
+    >>> table = pa.table({"user": [{"id": 7, "age": 31}], "hour": [5]})
+    >>> sorted(flat_columns(table))
+    ['hour', 'user.age', 'user.id']
+    """
+    found: dict[str, pa.Array] = {}
+
+    def add(name: str, column: pa.Array) -> None:
+        if pa.types.is_struct(column.type):
+            for field, inside in zip(column.type, column.flatten(), strict=True):
+                add(f"{name}.{field.name}", inside)
+        else:
+            found[name] = column
+
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        if isinstance(column, pa.ChunkedArray):
+            column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+        add(name, column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
+    return found
+
+
+def kind_of_type(name: str, column: pa.DataType) -> Kind | None:
+    """What a column of an Arrow type holds; None if its cells have to tell.
+
+    >>> kind_of_type("x", pa.int64()), kind_of_type("x", pa.string())
+    (<Kind.NUMBER: 'number'>, None)
+    """
+    types = pa.types
+    if types.is_null(column) or is_text(column):
+        return None
+    if types.is_dictionary(column):
+        return Kind.CATEGORY
+    if types.is_boolean(column):
+        return Kind.BOOLEAN
+    if types.is_duration(column) or types.is_decimal(column) or types.is_floating(column):
+        return Kind.NUMBER
+    if types.is_integer(column):
+        return Kind.NUMBER
+    if types.is_temporal(column):
+        return Kind.DATETIME
+    if is_vector(column):
+        return Kind.VECTOR
+    raise SourceError(
+        f"column {name!r} holds {column}, which cannot become features (to leave it out: --ignore)"
+    )
+
+
+def is_text(column: pa.DataType) -> bool:
+    """Whether a type holds text.
+
+    >>> is_text(pa.large_string()), is_text(pa.int8())
+    (True, False)
+    """
+    return column.id in _TEXTS
+
+
+def is_vector(column: pa.DataType) -> bool:
+    """Whether a type holds lists of numbers.
+
+    >>> is_vector(pa.list_(pa.float32())), is_vector(pa.list_(pa.string()))
+    (True, False)
+    """
+    types = pa.types
+    tests = (types.is_list, types.is_large_list, types.is_fixed_size_list)
+    if not any(test(column) for test in tests):
+        return False
+    return is_castable(column.value_type) or types.is_null(column.value_type)
+
+
+def plain_or_damaged(column: pa.Array) -> tuple[pa.Array, list[int]]:
+    """As :func:`plain`, with the rows in which bytes are no text.
+
+    >>> plain_or_damaged(pa.array([b"a", bytes([255])]))[1]
+    [1]
+    """
+    try:
+        return plain(column), []
+    except pa.ArrowInvalid:
+        found = column.to_pylist()
+        texts = ["" if raw is None else raw.decode(errors="replace") for raw in found]
+        damaged = [i for i, raw in enumerate(found) if raw and texts[i].encode() != raw]
+        nulls = [raw is None for raw in found]
+        return pa.array(texts, pa.string(), mask=np.array(nulls, bool)), damaged
+
+
+def plain(column: pa.Array) -> pa.Array:
+    """A column in types that compute and turn into Python values without loss or surprise."""
+    types = pa.types
+    if types.is_dictionary(column.type):
+        values = plain(column.dictionary)  # before it is decoded: not all types can be after
+        column = pa.DictionaryArray.from_arrays(column.indices, values).dictionary_decode()
+    if is_text(column.type) and not types.is_string(column.type):
+        return column.cast(pa.string())
+    if types.is_timestamp(column.type) and column.type.unit == "ns":  # Python knows microseconds
+        return column.cast(pa.timestamp("us", column.type.tz), safe=False)
+    if types.is_time64(column.type):
+        return column.cast(pa.time64("us"), safe=False)
+    if column.type == pa.duration("ns"):
+        return column.cast(pa.duration("us"), safe=False)
+    if types.is_float16(column.type):
+        return column.cast(pa.float64())
+    return column
+
+
+def number_cells(name: str, seed: int, values: Sequence[float]) -> list[Cell | BadExample]:
+    """Numbers as cells, each the nearest float32; 0 is an empty one.
+
+    >>> [cell.text for cell in number_cells("x", 0, [0.5, 1.0, 0.0])]
+    ['x:0.5', 'x', '']
+    """
+    hashed = hash_name(name, seed)
+    texts, reads = show_all_exactly(np.array(values, np.float64))
+    cells: list[Cell | BadExample] = []
+    new = tuple.__new__  # a named tuple made without a call of Python
+    for value, text, read in zip(values, texts, reads, strict=True):
+        if read == 0.0:
+            cells.append(EMPTY)
+        elif -FLOAT32_MAX <= read <= FLOAT32_MAX:
+            written = name if read == 1.0 else f"{name}:{text}"
+            cells.append(new(Cell, (written, (new(Feature, (name, read, hashed)),))))
+        else:
+            cells.append(_too_far(value))
+    return cells
+
+
+def _too_far(value: float) -> BadExample:
+    return BadExample(f"the cell is {value}; a float32 cannot hold it", "value not finite")
+
+
+def pairs_cell(made: Pairs, seed: int) -> Cell:
+    """Names and numbers as a cell.
+
+    >>> pairs_cell([("a", 1.0), ("b", 0.5), ("c", 0.0)], 0).text
+    'a b:0.5'
+    """
+    words: list[str] = []
+    features: list[Feature] = []
+    for name, value in made:
+        text, read = ("", 1.0) if value == 1.0 else show_exactly(value)
+        if not math.isfinite(read):
+            raise _too_far(value)
+        if read != 0.0:
+            words.append(name if read == 1.0 else f"{name}:{text}")
+            features.append(Feature(name, read, hash_name(name, seed)))
+    return Cell(" ".join(words), tuple(features))
+
+
+def make_cells(
+    column: pa.Array, kind: Kind, name: str, seed: int, form: str | None, decimal: str
+) -> Made:
+    """A column as cells: each distinct value is looked at once.
+
+    >>> made = make_cells(pa.array(["red", None] * 20), Kind.CATEGORY, "c", 0, None, ".")
+    >>> [cell.text for cell in made.cells], made.rows[:2].tolist()
+    (['c=red'], [0, -1])
+    """
+    if len(column) < FEW:
+        return _few_cells(python_values(column), kind, name, seed, form, decimal)
+    rows, values = distinct(column)
+    cells: list[Cell | BadExample] = []
+    if kind is Kind.NUMBER:
+        read = numbers(values, decimal)
+        bad = {i: value for i, value in enumerate(read) if isinstance(value, BadExample)}
+        good = [0.0 if isinstance(value, BadExample) else value for value in read]
+        cells = number_cells(name, seed, good)
+        for i, error in bad.items():
+            cells[i] = error
+    else:
+        for value in python_values(values):
+            try:
+                cells.append(pairs_cell(pairs(kind, name, value, form), seed))
+            except BadExample as error:
+                cells.append(error)
+    return Made(cells, rows)
+
+
+def _few_cells(
+    values: list[Any], kind: Kind, name: str, seed: int, form: str | None, decimal: str
+) -> Made:
+    """As :func:`make_cells`, one by one: for few rows the calls of Arrow cost more."""
+    cells: list[Cell | BadExample] = []
+    rows: list[int] = []
+    for value in values:
+        rows.append(-1 if value is None else len(cells))
+        if value is None:
+            continue
+        if isinstance(value, BadExample):
+            cells.append(value)
+            continue
+        try:
+            is_number = kind is Kind.NUMBER
+            made = [(name, number(value, decimal))] if is_number else pairs(kind, name, value, form)
+            cells.append(pairs_cell(made, seed))
+        except BadExample as error:
+            cells.append(error)
+    return Made(cells, np.array(rows, np.int32))
+
+
+def null_words(nulls: Sequence[str]) -> list[str]:
+    """The words for an empty cell, NaN in all its spellings.
+
+    >>> null_words(["", "nan"])
+    ['', 'nan', 'NaN', 'NAN', 'Nan']
+    """
+    return [*nulls, "NaN", "NAN", "Nan"] if "nan" in nulls else list(nulls)
+
+
+def texts_or_nulls(column: pa.Array, nulls: Sequence[str]) -> pa.Array:
+    """Texts without white space around them, null where they mean an empty cell.
+
+    >>> texts_or_nulls(pa.array([" a ", "NA"]), ["", "NA"]).to_pylist()
+    ['a', None]
+    """
+    nulls = null_words(nulls)
+    if len(column) < FEW:
+        texts = [None if text is None else text.strip() for text in column.to_pylist()]
+        return pa.array([None if text in nulls else text for text in texts], pa.string())
+    column = pc.utf8_trim_whitespace(column)
+    empty = pc.is_in(column, pa.array(nulls, pa.string()))
+    return pc.if_else(empty, pa.scalar(None, pa.string()), column)
+
+
+def distinct(column: pa.Array) -> tuple[NDArray[np.int32], pa.Array]:
+    """Which distinct value each row holds (-1: none), and the values.
+
+    >>> distinct(pa.array([3, 3, None, 5]))[0].tolist()
+    [0, 0, -1, 1]
+    """
+    if is_vector(column.type):
+        present = pc.is_valid(column)
+        numbered = np.where(present.to_numpy(zero_copy_only=False), 1, 0)
+        rows = np.where(numbered == 1, np.cumsum(numbered) - 1, -1)
+        return rows.astype(np.int32), column.filter(present)
+    encoded = column.dictionary_encode()
+    found: NDArray[np.int32] = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
+    return found.astype(np.int32, copy=False), encoded.dictionary

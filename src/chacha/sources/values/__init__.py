@@ -1,0 +1,1 @@
+"""What one value becomes: cells, dicts, JSON."""
