@@ -21,7 +21,7 @@ from typing import Any
 
 from chacha import LogTarget, SampleComplexity
 from chacha.compare import Outcome, Settings, Stream, Study
-from chacha.compare.results import Kept
+from chacha.compare.result_cache import Kept
 from chacha.resources import cores
 from chacha.source_profile import Survey
 from datasets import DataSet

@@ -23,7 +23,7 @@ from chacha import (
     with_log_target,
 )
 from chacha.compare import METHODS, Calibrating, Calibration, Method, Settings, Stream
-from chacha.compare.results import Kept, key_of
+from chacha.compare.result_cache import Kept, key_of
 from chacha.resources import cores, cpu_seconds
 from chacha.sources import DictReader
 from datasets import DataSet, stream_of

@@ -20,7 +20,7 @@ from beyond import beyond_values
 from chacha import ChaChaError
 from chacha.compare import Outcome
 from chacha.compare.figures import curves_figure, save
-from chacha.compare.results import Kept
+from chacha.compare.result_cache import Kept
 from claims import claim_lines
 from datasets import DataSet, find_sets
 from drawings import Bar, bars, drift

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from chacha.compare import Comparison, Stream, Study
-from chacha.compare.results import Outcome
+from chacha.compare.result_cache import Outcome
 
 
 def compared(home: Path, stream: str | Stream, methods: Sequence[Any], **more: Any) -> Comparison:

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import chacha
 from chacha import ChaCha, ConfigError
 from chacha.compare import METHODS, Method, Settings, Stream, Study, normalised, rows_of
-from chacha.compare.results import Kept, Outcome, Point
+from chacha.compare.result_cache import Kept, Outcome, Point
 from chacha.compare.scores import to_json
 from chacha.compare.workers import Task, Tell, Workers
 from tests.comparing import cli_without

@@ -17,7 +17,7 @@ import chacha
 from chacha import ChaCha, ConfigError, Example
 from chacha.compare import Method, Settings, rows_of
 from chacha.compare.methods import method_named
-from chacha.compare.rivers import LEAST_RATE, RiverLearner, find_river
+from chacha.compare.river_methods import LEAST_RATE, RiverLearner, find_river
 from chacha.compare.scores import table_lines, to_json
 from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
 from tests.comparing import cli_without, compared, outcome

@@ -15,9 +15,9 @@ import pytest
 import chacha
 from chacha import ChaCha, Config, ConfigError
 from chacha.compare import METHODS, Method, Outcome, Point, Settings, Stream
-from chacha.compare.fixed import MOST_PAIRS, RATES, all_pairs, rate_grid
+from chacha.compare.fixed_configs import MOST_PAIRS, RATES, all_pairs, rate_grid
 from chacha.compare.jobs import Job, LookAt
-from chacha.compare.results import Kept
+from chacha.compare.result_cache import Kept
 from chacha.source_profile import Survey, survey
 from chacha.sources import DictReader
 from tests.comparing import compared, outcome
@@ -247,7 +247,7 @@ def test_on_the_command_line(tmp_path: Path) -> None:
 
 
 def test_the_page_names_the_best_and_not_all_its_products(tmp_path: Path) -> None:
-    page = pytest.importorskip("chacha.compare.page")
+    page = pytest.importorskip("chacha.compare.html_report")
     name = str(late(tmp_path / "late.vw", 0, 400))
     pairs = Settings(init={"interactions": [("a", "b", "c")]})
     found = compared(tmp_path / "kept", name, FIXED, settings=pairs)

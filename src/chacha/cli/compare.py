@@ -37,7 +37,7 @@ from chacha.cli.names import features_named, init_values, loss_named, tuned
 from chacha.cli.outputs import JsonResult, distinct
 from chacha.cli.show import Messages
 from chacha.compare import METHODS, Comparison, Settings, Stream, Study, rows_of
-from chacha.compare.results import default_home
+from chacha.compare.result_cache import default_home
 from chacha.compare.scores import table_lines, to_json
 from chacha.config.space import Space
 from chacha.drivers.records import describe
@@ -149,7 +149,7 @@ def _reporter(path: str | None) -> Any:
         return None
     if Path(path).suffix not in REPORTS:
         raise ConfigError(f"--report {path}: choose one of {', '.join(REPORTS)}")
-    return import_module("chacha.compare.page").write_report
+    return import_module("chacha.compare.html_report").write_report
 
 
 def _follow(study: Study, console: Messages) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from chacha.compare.calibration import Calibrating, Calibration
 from chacha.compare.jobs import Settings, Stream
 from chacha.compare.methods import METHODS, Method
-from chacha.compare.results import Outcome, Point
+from chacha.compare.result_cache import Outcome, Point
 from chacha.compare.scores import Row, normalised, rows_of
 from chacha.compare.study import Comparison, Failure, Progress, Study
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chacha.compare.results import Outcome
+from chacha.compare.result_cache import Outcome
 from chacha.errors import MissingExtra
 
 try:
@@ -47,7 +47,7 @@ def curve_of(outcomes: Sequence[Outcome], begin: int = 0) -> tuple[Array, Array,
 
     `begin` examples are left out at first.
 
-    >>> from chacha.compare.results import Point
+    >>> from chacha.compare.result_cache import Point
     >>> points = (Point(1, 4.0, 1.0), Point(2, 6.0, 2.0))
     >>> [part.tolist() for part in curve_of([Outcome(2, 0, "", 0.1, points)])]
     [[1.0, 2.0], [4.0, 3.0], [0.0, 0.0]]

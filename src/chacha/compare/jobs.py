@@ -11,8 +11,8 @@ from functools import partial
 from typing import Any
 
 from chacha.compare.methods import Method
-from chacha.compare.passes import Alone, Learned, Span, Tuned
-from chacha.compare.results import Kept, Outcome, Point, key_of
+from chacha.compare.result_cache import Kept, Outcome, Point, key_of
+from chacha.compare.runs import Alone, Learned, Span, Tuned
 from chacha.compare.workers import Tell
 from chacha.config.config import Config
 from chacha.config.space import Interactions, Space

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from chacha.compare.fixed import RATES, all_pairs, bins_grid, rate_grid
-from chacha.compare.rivers import PREFIX, RiverLearner, about_river, find_river
+from chacha.compare.fixed_configs import RATES, all_pairs, bins_grid, rate_grid
+from chacha.compare.river_methods import PREFIX, RiverLearner, about_river, find_river
 from chacha.config.config import Config
 from chacha.config.space import Space
 from chacha.errors import ConfigError

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean, pstdev
 from typing import Any, NamedTuple
 
-from chacha.compare.results import Outcome
+from chacha.compare.result_cache import Outcome
 
 __all__ = ["Row", "head_of", "normalised", "rows_of", "table_lines", "to_json", "with_accuracy"]
 
@@ -74,7 +74,7 @@ def rows_of(outcomes: Mapping[str, Sequence[Outcome]]) -> dict[str, Row]:
     A method that is frozen (offline) is compared over what comes after that: so are naive and
     exhaustive for its row.
 
-    >>> from chacha.compare.results import Point
+    >>> from chacha.compare.result_cache import Point
     >>> def lost(*losses):
     ...     return [Outcome(1, 0, "", 0.5, (Point(1, loss, 1.0),)) for loss in losses]
     >>> rows = rows_of({"naive": lost(4, 4), "exhaustive": lost(2, 2), "paper": lost(4, 3)})

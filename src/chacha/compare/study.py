@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from chacha.compare.jobs import Job, Look, LookAt, Settings, Stream
 from chacha.compare.methods import Method, method_named
-from chacha.compare.results import Kept, Outcome, default_home
+from chacha.compare.result_cache import Kept, Outcome, default_home
 from chacha.compare.workers import Report, Workers
 from chacha.errors import ConfigError, DataError
 from chacha.resources import cores

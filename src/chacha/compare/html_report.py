@@ -10,8 +10,8 @@ from typing import Any
 
 from chacha.compare.figures import curves_figure, save, svg_text
 from chacha.compare.methods import METHODS
-from chacha.compare.results import Outcome
-from chacha.compare.rivers import PREFIX, about_river
+from chacha.compare.result_cache import Outcome
+from chacha.compare.river_methods import PREFIX, about_river
 from chacha.compare.scores import head_of, rows_of, with_accuracy
 from chacha.compare.study import Comparison
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from chacha.compare.results import Point
+from chacha.compare.result_cache import Point
 from chacha.data.example import Example
 from chacha.intake import labelled
 from chacha.losses import Loss
