@@ -20,9 +20,9 @@ from chacha.cli.flags import (
     TuneFlag,
     takes_table,
 )
-from chacha.cli.names import Rules, init_values, loss_named, space_of
 from chacha.cli.outputs import JsonResult, distinct
-from chacha.cli.show import Messages
+from chacha.cli.parse import Rules, init_values, loss_named, space_of
+from chacha.cli.terminal import Messages
 from chacha.compare import Calibrating, Settings, Stream
 from chacha.resources import cores
 from chacha.rules.contest.betting import PairedBernstein, PairedBetting

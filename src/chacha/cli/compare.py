@@ -33,9 +33,9 @@ from chacha.cli.flags import (
     TuneFlag,
     takes_table,
 )
-from chacha.cli.names import features_named, init_values, loss_named, tuned
 from chacha.cli.outputs import JsonResult, distinct
-from chacha.cli.show import Messages
+from chacha.cli.parse import features_named, init_values, loss_named, tuned
+from chacha.cli.terminal import Messages
 from chacha.compare import METHODS, Comparison, Settings, Stream, Study, rows_of
 from chacha.compare.result_cache import default_home
 from chacha.compare.scores import table_lines, to_json

@@ -26,9 +26,9 @@ from chacha.cli.flags import (
     TuneFlag,
     takes_table,
 )
-from chacha.cli.names import Rules, init_values, loss_named, space_of
 from chacha.cli.outputs import Outputs, distinct
-from chacha.cli.show import Screen
+from chacha.cli.parse import Rules, init_values, loss_named, space_of
+from chacha.cli.terminal import Screen
 from chacha.drivers.records import Stretch, describe
 from chacha.errors import ConfigError, PoolError
 from chacha.export.feature_file import features_path
