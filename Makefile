@@ -13,7 +13,7 @@ FUZZ ?= 20
 help: ## What can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 13
 
-NATIVE := CMakeLists.txt $(wildcard native/src/*.?pp native/src/bindings/*.hpp)
+NATIVE := CMakeLists.txt $(wildcard native/src/*/*.?pp)
 
 $(READY): pyproject.toml $(NATIVE)
 	$(PYTHON) -c 'import sys; sys.exit("chacha needs Python 3.11 or newer; set PYTHON=...") if sys.version_info < (3, 11) else None'

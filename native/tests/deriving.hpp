@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "derived.hpp"
-#include "parser.hpp"
+#include "features/derivation.hpp"
+#include "data/text_parser.hpp"
 #include "streams.hpp"
 
 namespace chacha {

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "fuzz.hpp"
-#include "parser.hpp"
+#include "data/text_parser.hpp"
 
 using namespace chacha;
 

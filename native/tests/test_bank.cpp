@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "check.hpp"
-#include "parser.hpp"
+#include "data/text_parser.hpp"
 #include "streams.hpp"
 
 using namespace chacha;

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "check.hpp"
-#include "columnstats.hpp"
+#include "features/column_stats.hpp"
 #include "streams.hpp"
 
 using namespace chacha;

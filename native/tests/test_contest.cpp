@@ -3,7 +3,7 @@
 #include <stdexcept>
 
 #include "check.hpp"
-#include "contest.hpp"
+#include "rules/contest.hpp"
 #include "streams.hpp"
 
 using namespace chacha;

@@ -5,7 +5,7 @@
 
 #include "check.hpp"
 #include "deriving.hpp"
-#include "screen.hpp"
+#include "rules/screen.hpp"
 
 using namespace chacha;
 

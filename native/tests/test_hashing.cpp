@@ -1,7 +1,7 @@
 // Hashes are VW's: the values below come from it.
 #include "check.hpp"
-#include "groups.hpp"
-#include "hashing.hpp"
+#include "data/groups.hpp"
+#include "vw/hashing.hpp"
 
 using namespace chacha;
 

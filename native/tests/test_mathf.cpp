@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "check.hpp"
-#include "mathf.hpp"
+#include "base/mathf.hpp"
 #include "streams.hpp"
 
 using namespace chacha;

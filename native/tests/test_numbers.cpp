@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "check.hpp"
-#include "numbers.hpp"
+#include "vw/numbers.hpp"
 #include "streams.hpp"
 
 using namespace chacha;

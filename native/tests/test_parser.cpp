@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "check.hpp"
-#include "parser.hpp"
+#include "data/text_parser.hpp"
 #include "streams.hpp"
 
 using namespace chacha;

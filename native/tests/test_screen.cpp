@@ -3,8 +3,8 @@
 #include <limits>
 
 #include "check.hpp"
-#include "parser.hpp"
-#include "screen.hpp"
+#include "data/text_parser.hpp"
+#include "rules/screen.hpp"
 #include "streams.hpp"
 
 using namespace chacha;

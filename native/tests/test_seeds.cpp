@@ -3,8 +3,8 @@
 #include <map>
 
 #include "check.hpp"
-#include "hashing.hpp"
-#include "parser.hpp"
+#include "vw/hashing.hpp"
+#include "data/text_parser.hpp"
 #include "streams.hpp"
 
 using namespace chacha;

@@ -1,11 +1,11 @@
 // The small structures: an example's order, the map of indices, the set of what was seen.
 #include <unordered_map>
 
-#include "aligned.hpp"
+#include "base/aligned.hpp"
 #include "check.hpp"
-#include "index_map.hpp"
-#include "observed.hpp"
-#include "parser.hpp"
+#include "base/index_map.hpp"
+#include "rules/stream_facts.hpp"
+#include "data/text_parser.hpp"
 #include "streams.hpp"
 
 using namespace chacha;

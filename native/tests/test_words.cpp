@@ -1,8 +1,8 @@
 // Words of texts: `re.findall(r"\w+", text.lower())`, counted.
 #include "check.hpp"
-#include "hashing.hpp"
+#include "vw/hashing.hpp"
 #include "streams.hpp"
-#include "words.hpp"
+#include "data/text_words.hpp"
 
 using namespace chacha;
 

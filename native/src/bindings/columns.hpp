@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "bindings/arrays.hpp"
-#include "engine.hpp"
-#include "words.hpp"
+#include "engine/engine.hpp"
+#include "data/text_words.hpp"
 
 namespace chacha {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <tuple>
 
-#include "bindings/pyengine.hpp"
+#include "bindings/engine.hpp"
 
 using namespace nb::literals;
 

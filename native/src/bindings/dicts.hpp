@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "bindings/arrays.hpp"
-#include "derived.hpp"
-#include "example.hpp"
-#include "hashing.hpp"
+#include "features/derivation.hpp"
+#include "data/example.hpp"
+#include "vw/hashing.hpp"
 
 namespace chacha {
 namespace {

@@ -1,0 +1,97 @@
+// Derived groups: part of bindings.cpp.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "bindings/engine.hpp"
+#include "features/derivation.hpp"
+
+using namespace nb::literals;
+
+namespace chacha {
+namespace {
+
+Kind kind_named(const std::string& name) {
+  if (name == "bins") return Kind::kBins;
+  if (name == "log") return Kind::kLog;
+  if (name == "onehot") return Kind::kOneHot;
+  if (name == "cyclic") return Kind::kCyclic;
+  if (name == "lag") return Kind::kLag;
+  if (name == "ewma") return Kind::kEwma;
+  if (name == "given") return Kind::kGiven;
+  throw std::invalid_argument("unknown kind " + name);
+}
+
+// What the first values of a column tell: group, name, distinct values, whether all are whole, the
+// least, the largest, the median.
+using Profile = std::tuple<std::string, std::string, std::uint32_t, bool, double, double, double>;
+
+std::vector<Profile> profiles(Engine& engine) {
+  std::vector<Profile> found;
+  for (const auto& [group, name, stats] : engine.derivation().columns()) {
+    if (!stats->ready()) continue;
+    found.emplace_back(engine.groups()[group].name, *name, stats->distinct(), stats->whole(),
+                       static_cast<double>(stats->least()), static_cast<double>(stats->largest()),
+                       static_cast<double>(stats->median()));
+  }
+  for (const std::uint32_t group : engine.derivation().brought()) {
+    found.emplace_back(engine.groups()[group].name, "", 1, true, 0.0, 1.0, 1.0);
+  }
+  return found;
+}
+
+void bind_derived(nb::class_<PyEngine>& engine) {
+  engine
+      .def("turn_on_derivation",
+           [](PyEngine& self, std::size_t first) {
+             if (first < 2) throw std::invalid_argument("knots need at least two values");
+             self.alone([&](Engine& all) { all.turn_on_derivation(first); });
+           })
+      .def("add_derived",
+           [](PyEngine& self, const std::string& name, const std::string& kind, const std::string& source,
+              double parameter) {
+             const auto held = self.lock();
+             self.engine().add_derived(name, kind_named(kind), source, parameter);
+           },
+           "name"_a, "kind"_a, "source"_a, "parameter"_a)
+      .def("derived",
+           [](PyEngine& self, std::string_view line, const std::vector<std::string>& groups) {
+             const auto held = self.lock();
+             std::optional<std::vector<Engine::NamedFeatures>> found;
+             if (self.engine().parse(line)) found = self.engine().derived_features(groups);
+             return found;
+           })
+      .def("bases",
+           [](PyEngine& self, const std::string& name) {
+             const auto held = self.lock();
+             const std::uint32_t group = self.engine().groups().number(name);
+             std::vector<std::tuple<std::string, std::vector<float>, std::vector<float>>> found;
+             for (auto& base : self.engine().derivation().bases(group)) found.emplace_back(base.name, base.at, base.past);
+             return std::pair(found, self.engine().derivation().clock(group));
+           })
+      .def("base_hashes",
+           [](PyEngine& self, const std::string& name) {
+             const auto held = self.lock();
+             const std::uint32_t group = self.engine().groups().number(name);
+             std::vector<std::uint32_t> found;
+             for (const auto& base : self.engine().derivation().bases(group)) found.push_back(base.hash);
+             return found;
+           })
+      .def_prop_ro("profile", [](PyEngine& self) { return self.alone([](Engine& all) { return profiles(all); }); })
+      .def_prop_ro("profile_version",
+                   [](PyEngine& self) { return self.alone([](Engine& all) { return all.derivation().version(); }); });
+}
+
+}  // namespace
+}  // namespace chacha

@@ -1,0 +1,200 @@
+// The engine as Python holds it: part of bindings.cpp.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cfloat>
+#include <cmath>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings/arrays.hpp"
+#include "bindings/columns.hpp"
+#include "bindings/dicts.hpp"
+#include "engine/engine.hpp"
+
+namespace chacha {
+namespace {
+
+// Bytes that Python holds: bytes, a bytearray, an mmap.
+class Buffer {
+ public:
+  explicit Buffer(nb::handle object) {
+    if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_SIMPLE) != 0) throw nb::python_error();
+  }
+  ~Buffer() { PyBuffer_Release(&view_); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  std::string_view text() const { return {static_cast<const char*>(view_.buf), static_cast<std::size_t>(view_.len)}; }
+
+ private:
+  Py_buffer view_{};
+};
+
+// An engine that one thread works with at a time.
+class PyEngine {
+ public:
+  PyEngine(int bits, const std::string& kernel) : engine_(bits, choose(kernel)) {}
+
+  static const Kernel* choose(const std::string& name) {
+    const Kernel* kernel = name.empty() ? best_kernel() : kernel_named(name.c_str());
+    if (kernel == nullptr) throw std::invalid_argument("this machine cannot run the kernel " + name);
+    return kernel;
+  }
+
+  // For short calls, which keep Python's lock unless another thread is at work here.
+  std::unique_lock<std::mutex> lock() {
+    std::unique_lock<std::mutex> held(mutex_, std::try_to_lock);
+    if (!held.owns_lock()) {
+      nb::gil_scoped_release release;
+      held.lock();
+    }
+    return held;
+  }
+
+  Engine& engine() { return engine_; }
+
+  // One question or order, alone with the engine.
+  template <class Call>
+  auto alone(Call call) {
+    const auto held = lock();
+    return call(engine_);
+  }
+
+  std::optional<std::vector<double>> raw(std::string_view line, const std::vector<std::uint32_t>& models, bool learn) {
+    const auto held = lock();
+    if (!engine_.parse(line)) return std::nullopt;
+    if (learn) {
+      engine_.learn();
+    } else {
+      engine_.predict();
+    }
+    std::vector<double> found;
+    for (const std::uint32_t model : models) found.push_back(engine_.raw(model));
+    return found;
+  }
+
+  std::optional<double> serve_line(const nb::str& line) {
+    const auto held = lock();
+    const auto text = utf8_of(line);
+    if (!text || !engine_.parse(*text)) return std::nullopt;
+    engine_.predict();
+    return engine_.loss().served(engine_.served_now());
+  }
+
+  std::optional<double> serve_dict(DictPlan& plan, nb::handle dict) {
+    const auto held = lock();
+    if (!plan.read(dict, engine_.groups(), engine_.example())) return std::nullopt;
+    engine_.settle(plan);
+    engine_.predict();
+    return engine_.loss().served(engine_.served_now());
+  }
+
+  // -1: the example needs a second look, and nothing has changed.
+  int learn_line(const nb::str& line, nb::handle y, nb::handle weight) {
+    const auto held = lock();
+    const auto text = utf8_of(line);
+    if (!text || !engine_.parse(*text) || !label(y, weight)) return -1;
+    return static_cast<int>(engine_.step());
+  }
+
+  int learn_dict(DictPlan& plan, nb::handle dict, nb::handle y, nb::handle weight) {
+    const auto held = lock();
+    if (!plan.read(dict, engine_.groups(), engine_.example())) return -1;
+    engine_.settle(plan);
+    if (!label(y, weight)) return -1;
+    return static_cast<int>(engine_.step());
+  }
+
+  int tell(std::string_view line, const std::vector<std::pair<std::uint32_t, double>>& forecast, double served,
+           double alone) {
+    const auto held = lock();
+    const Forecast told{forecast, served, alone};
+    if (!engine_.parse(line) || !engine_.take_label()) return -1;
+    return static_cast<int>(engine_.step(&told));
+  }
+
+  bool observe(std::string_view line) {
+    const auto held = lock();
+    if (!engine_.parse(line)) return false;
+    engine_.observe();
+    return true;
+  }
+
+  std::tuple<int, std::size_t, std::size_t> advance_text(nb::handle text, std::size_t at, std::size_t end,
+                                                         std::size_t limit) {
+    const Buffer buffer(text);
+    Progress progress{};
+    {
+      nb::gil_scoped_release release;
+      const std::lock_guard<std::mutex> held(mutex_);
+      progress = engine_.advance_text(buffer.text().substr(0, end), at, true, limit);
+    }
+    return {static_cast<int>(progress.status), progress.at, progress.examples};
+  }
+
+  std::tuple<int, std::size_t, std::size_t> advance_columns(PyBlock& block, std::size_t row, std::size_t end,
+                                                            std::size_t limit) {
+    Progress progress{};
+    {
+      nb::gil_scoped_release release;
+      const std::lock_guard<std::mutex> held(mutex_);
+      for (std::size_t i = 0; i < block.groups.size(); ++i) {
+        block.block.parts[i].group = engine_.groups().number(block.groups[i]);
+      }
+      progress = engine_.advance_columns(block.block, row, std::min(end, block.block.rows), limit);
+    }
+    return {static_cast<int>(progress.status), progress.at, progress.examples};
+  }
+
+  nb::tuple take_record() {
+    Record taken;
+    {
+      const auto held = lock();  // not while Python makes objects: that may run anything
+      Record& record = engine_.record();
+      taken.wanted = record.wanted;
+      taken.tags_wanted = record.tags_wanted;
+      std::swap(taken, record);
+    }
+    return nb::make_tuple(to_numpy(std::move(taken.predictions)), to_numpy(std::move(taken.labels)),
+                          to_numpy(std::move(taken.served_by)), nb::cast(taken.tags),
+                          to_numpy(std::move(taken.others)), to_numpy(std::move(taken.shares)));
+  }
+
+ private:
+  // The label and the weight that were given beside the example, if any.
+  bool label(nb::handle y, nb::handle weight) {
+    Example& example = engine_.example();
+    if (!y.is_none()) {
+      if (!PyFloat_CheckExact(y.ptr())) return false;
+      const double value = PyFloat_AS_DOUBLE(y.ptr());
+      if (!(std::fabs(value) <= static_cast<double>(FLT_MAX))) return false;
+      example.labelled = true;
+      example.label = static_cast<float>(value);
+      const bool rounded = static_cast<double>(example.label) != value;
+      if (rounded && engine_.loss().picky()) return false;
+    }
+    if (!weight.is_none()) {
+      if (!PyFloat_CheckExact(weight.ptr())) return false;
+      const double value = PyFloat_AS_DOUBLE(weight.ptr());
+      if (!(value >= 0.0 && value <= static_cast<double>(FLT_MAX))) return false;
+      example.weight = static_cast<float>(value);
+    }
+    return engine_.take_label();
+  }
+
+  Engine engine_;
+  std::mutex mutex_;
+};
+
+}  // namespace
+}  // namespace chacha

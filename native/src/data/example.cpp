@@ -1,0 +1,62 @@
+#include "data/example.hpp"
+
+#include <array>
+#include <utility>
+
+namespace chacha {
+
+void Example::arrange(const Groups& groups, std::vector<std::uint32_t>& empty) {
+  std::array<std::uint64_t, 4> seen{};
+  bool again = false;  // a letter comes back after another one
+  int last = -1;
+  std::size_t kept = 0;
+  for (const Run run : runs) {
+    if (run.begin == run.end) {
+      empty.push_back(run.group);
+      continue;
+    }
+    const unsigned letter = groups.letter(run.group);
+    if (static_cast<int>(letter) != last) {
+      std::uint64_t& word = seen[letter >> 6];
+      const std::uint64_t bit = std::uint64_t{1} << (letter & 63U);
+      again |= (word & bit) != 0;
+      word |= bit;
+      last = static_cast<int>(letter);
+    }
+    if (!again && kept > 0 && runs[kept - 1].group == run.group) {
+      runs[kept - 1].end = run.end;
+    } else {
+      runs[kept++] = run;
+    }
+  }
+  runs.resize(kept);
+  if (again) regroup(groups);
+}
+
+void Example::regroup(const Groups& groups) {
+  std::swap(old_runs_, runs);
+  old_hashes_ = hashes;
+  old_values_ = values;
+  runs.clear();
+  hashes.clear();
+  values.clear();
+  std::array<std::vector<std::uint32_t>, 256> by_letter;
+  std::vector<unsigned> letters;
+  for (std::uint32_t i = 0; i < old_runs_.size(); ++i) {
+    const unsigned letter = groups.letter(old_runs_[i].group);
+    if (by_letter[letter].empty()) letters.push_back(letter);
+    by_letter[letter].push_back(i);
+  }
+  for (const unsigned letter : letters) {
+    for (const std::uint32_t i : by_letter[letter]) {
+      const Run& run = old_runs_[i];
+      const bool joined = !runs.empty() && runs.back().group == run.group;
+      if (!joined) open(run.group, static_cast<unsigned char>(letter));
+      hashes.append(old_hashes_.begin() + run.begin, old_hashes_.begin() + run.end);
+      values.append(old_values_.begin() + run.begin, old_values_.begin() + run.end);
+      close();
+    }
+  }
+}
+
+}  // namespace chacha

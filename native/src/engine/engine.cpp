@@ -1,0 +1,372 @@
+#include "engine/engine.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "learner/weights.hpp"
+
+namespace chacha {
+
+void Record::clear() {
+  predictions.clear();
+  labels.clear();
+  served_by.clear();
+  others.clear();
+  shares.clear();
+  tags.clear();
+}
+
+Engine::Engine(int observed_bits, const Kernel* kernel) : kernel_(kernel), observed_(observed_bits) {}
+
+Bank& Engine::bank_of(int bits) {
+  for (const auto& bank : banks_) {
+    if (bank->bits() == bits) return *bank;
+  }
+  by_lane_.emplace_back(kMostLanes);
+  try {
+    banks_.push_back(std::make_unique<Bank>(bits, groups_, kernel_));
+  } catch (...) {
+    by_lane_.pop_back();
+    throw;
+  }
+  return *banks_.back();
+}
+
+std::uint32_t Engine::start(int bits, const Options& options, const std::vector<std::vector<std::string>>& products,
+                            int from, float damping) {
+  if (bits < 1 || bits > 32) throw std::invalid_argument("a model has 1 to 32 bits");
+  if (!(damping >= 0.0F && std::isfinite(damping))) throw std::invalid_argument("damping is a number of at least 0");
+  Model model;
+  for (const auto& names : products) {
+    GroupList groups;
+    for (const std::string& name : names) groups.push_back(groups_.number(name));
+    if (groups.size() < 2 && (groups.empty() || !derivation_.knows(groups[0]))) {
+      throw std::invalid_argument("a product has at least two groups, or is a derived one");
+    }
+    model.products.push_back(std::move(groups));
+  }
+  std::size_t number = 0;
+  while (number < models_.size() && models_[number].bank != nullptr) ++number;
+  if (number == models_.size()) models_.emplace_back();
+  int lane = -1;
+  if (from >= 0) {
+    const Model& source = live(static_cast<std::uint32_t>(from));
+    if (source.bank->bits() != bits) throw std::invalid_argument("a copy has as many bits as its source");
+    lane = static_cast<int>(source.lane);
+  }
+  Derivation::Needed needed = find_needed(model, models_.size());
+  model.bank = &bank_of(bits);
+  try {
+    model.lane = model.bank->start(options, model.products, lane, damping);
+  } catch (...) {
+    drop_empty_banks();
+    throw;
+  }
+  models_[number] = std::move(model);
+  derivation_.need(std::move(needed));
+  return static_cast<std::uint32_t>(number);
+}
+
+// The derived groups of all live models, with one that starts, and without one that stops.
+Derivation::Needed Engine::find_needed(const Model& started, std::size_t stopped) const {
+  std::vector<std::uint32_t> groups;
+  const auto add = [&](const Model& model) {
+    for (const GroupList& product : model.products) groups.insert(groups.end(), product.begin(), product.end());
+  };
+  add(started);
+  for (std::size_t i = 0; i < models_.size(); ++i) {
+    if (i != stopped) add(models_[i]);
+  }
+  return derivation_.find_needed(groups);
+}
+
+void Engine::turn_on_derivation(std::size_t first) {
+  if (first < 1) throw std::invalid_argument("knots need a value");
+  derivation_.turn_on(first);
+}
+
+void Engine::add_derived(const std::string& name, Kind kind, const std::string& source, double parameter) {
+  const bool of_label = source.empty();
+  derivation_.add(groups_.number(name), kind, of_label ? kLabel : groups_.number(source), parameter);
+  derivation_.need(find_needed(Model(), models_.size()));  // models may have multiplied it before
+}
+
+std::vector<Engine::NamedFeatures> Engine::derived_features(const std::vector<std::string>& groups) {
+  derivation_.derive(example_, false, *names_);
+  std::vector<NamedFeatures> found;
+  for (const std::string& name : groups) found.push_back(derivation_.named(example_, groups_.number(name)));
+  return found;
+}
+
+void Engine::settle(const Names& names) {
+  names_ = &names;
+  derivation_.set_apart(example_);
+  example_.settle(groups_, empty_);
+}
+
+void Engine::stop(std::uint32_t model) {
+  Derivation::Needed needed = find_needed(Model(), model);
+  live(model).bank->stop(live(model).lane);
+  models_[model] = Model();
+  derivation_.need(std::move(needed));
+  race_.forget(model);
+  contest_.forget(model);
+  drop_empty_banks();
+}
+
+const Engine::Model& Engine::live(std::uint32_t model) const {
+  if (model >= models_.size() || models_[model].bank == nullptr) throw std::out_of_range("no model has that number");
+  return models_[model];
+}
+
+// The last model of a bank takes its memory with it.
+void Engine::drop_empty_banks() noexcept {
+  for (std::size_t i = banks_.size(); i-- > 0;) {
+    if (banks_[i]->live() > 0) continue;
+    banks_.erase(banks_.begin() + static_cast<std::ptrdiff_t>(i));
+    by_lane_.erase(by_lane_.begin() + static_cast<std::ptrdiff_t>(i));
+    observed_expansion_ = 0;
+  }
+}
+
+// The label as the loss takes it; false if it cannot.
+bool Engine::take_label() {
+  if (!example_.labelled) return false;
+  float& y = example_.label;
+  if (loss_.classifies()) {
+    if (y != -1.0F && y != 0.0F && y != 1.0F) return false;
+    y = y > 0 ? 1.0F : -1.0F;
+  }
+  return loss_.kind != LossKind::kPoisson || y >= 0;
+}
+
+void Engine::predict() {
+  derivation_.derive(example_, false, *names_);
+  for (const auto& bank : banks_) bank->expand(example_, false);
+  for (std::size_t i = 0; i < banks_.size(); ++i) banks_[i]->predict(example_, by_lane_[i].data());
+  for (Model& model : models_) {
+    for (std::size_t i = 0; i < banks_.size(); ++i) {
+      if (model.bank == banks_[i].get()) model.raw = static_cast<double>(by_lane_[i][model.lane]);
+    }
+  }
+}
+
+void Engine::learn() {
+  derivation_.derive(example_, true, *names_);
+  for (const auto& bank : banks_) bank->expand(example_, true);
+  learn_all();
+  derivation_.observe(example_);
+}
+
+void Engine::learn_all() noexcept {
+  for (std::size_t i = 0; i < banks_.size(); ++i) {
+    banks_[i]->learn(example_, by_lane_[i].data());
+    for (Model& model : models_) {
+      if (model.bank == banks_[i].get()) model.raw = static_cast<double>(by_lane_[i][model.lane]);
+    }
+  }
+}
+
+void Engine::set_rules(const ServedLoss& loss, const SampleComplexity& evidence) {
+  loss_ = loss;
+  evidence_ = evidence;
+}
+
+void Engine::set_contenders(std::vector<Contender> contenders, std::uint32_t incumbent, std::int64_t challengers,
+                            bool restless) {
+  live(incumbent);
+  for (const Contender& contender : contenders) live(contender.model);
+  for (std::size_t i = 0; i < race_.size(); ++i) {
+    if (race_.model(i) != Race::kNobody) models_[race_.model(i)].standing = race_.standing(i);
+  }
+  race_.line_up(std::move(contenders), challengers, restless);
+  for (std::size_t i = 0; i < race_.size(); ++i) race_.set_standing(i, models_[race_.model(i)].standing);
+  incumbent_ = incumbent;
+  due_ = false;
+  count_features();
+}
+
+void Engine::set_contest_rules(const ServedLoss& loss, const PairedRules& rules, const BlendRules& blending,
+                               double share, double rate) {
+  loss_ = loss;
+  contested_ = true;
+  contest_.set_rules(rules, blending);
+  screen_.set_rules(share, rate);
+}
+
+void Engine::set_contest(std::uint32_t champion, std::vector<Challenger> challengers, const Serving& serving,
+                         double level, std::int64_t charged, bool restless) {
+  live(champion);
+  for (const Challenger& challenger : challengers) live(challenger.model);
+  if (serving.other != Serving::kNobody && serving.other >= challengers.size()) {
+    throw std::out_of_range("no challenger has that place");
+  }
+  contest_.line_up(champion, std::move(challengers), serving, level, charged, restless);
+  incumbent_ = champion;
+  due_ = false;
+}
+
+double Engine::served_now() const {
+  const double own = models_[incumbent_].raw;
+  if (!contested_ || contest_.serving().other == Serving::kNobody) return own;
+  return contest_.serving().served(own, models_[contest_.challengers()[contest_.serving().other].model].raw);
+}
+
+Standing Engine::standing(std::uint32_t model) const {
+  const std::size_t i = race_.find(model);
+  return i < race_.size() ? race_.standing(i) : live(model).standing;
+}
+
+void Engine::count_features() noexcept {
+  for (std::size_t i = 0; i < race_.size(); ++i) {
+    if (race_.model(i) == Race::kNobody) continue;
+    race_.set_complexity(i, observed_.complexity(models_[race_.model(i)].products));
+  }
+}
+
+void Engine::observe() {
+  observed_.prepare(example_, empty_, groups_);
+  if (observed_.observe(example_, empty_, nullptr)) count_features();
+}
+
+// Finds the places of all features: of a row of numbers in a grid (as long as it has all that was
+// read, and nothing more), of anything else one by one.
+void Engine::expand() {
+  const bool derived = example_.has_derived();
+  const bool row = tile_.block != nullptr && tile_.grid && !tile_.filled && !derived && !derivation_.has_given();
+  for (const auto& bank : banks_) {
+    if (row && bank->lay_out(tile_.parts, tile_.number)) {
+      bank->expand_row(example_, tile_.kept.data());
+    } else {
+      bank->expand(example_, true, tile_.again && !derived);
+    }
+  }
+}
+
+Status Engine::step(const Forecast* forecast) {
+  if (due_) return Status::kOverdue;
+  const bool new_group = !tile_.again && observed_.prepare(example_, empty_, groups_);
+  if (waiting_ == Wait::kNextExample || (waiting_ == Wait::kNewGroup && new_group)) {
+    observe();
+    return Status::kBegin;
+  }
+  if (!(contested_ ? contest_.whole() : race_.whole())) throw std::logic_error("a contender was stopped, or none was set");
+  if (derivation_.on()) derivation_.derive(example_, true, *names_);
+  if (contested_) screen_.prepare(example_, groups_.size(), contest_.live());
+  expand();
+  // From here on nothing throws: an example is learned as a whole, or not at all.
+  const bool fresh = observed_expansion_ != banks_.front()->expansion();
+  observed_expansion_ = banks_.front()->expansion();
+  // What a bank remembers of features helps if it tells all apart that are to be counted.
+  Bank* known = banks_.front()->bits() >= observed_.bits() ? banks_.front().get() : nullptr;
+  const bool grown = fresh ? observed_.observe(example_, empty_, known) : observed_.observe_label(example_, empty_);
+  if (grown) count_features();
+  learn_all();
+  charge(forecast);
+  derivation_.observe(example_);
+  due_ = decide();
+  return due_ ? Status::kDecide : Status::kFine;
+}
+
+void Engine::charge(const Forecast* forecast) noexcept {
+  const double y = static_cast<double>(example_.label);
+  const double weight = static_cast<double>(example_.weight);
+  served_raw_ = forecast != nullptr ? forecast->served : served_now();
+  served_loss_ = loss_.loss(served_raw_, y);
+  served_.add(served_loss_, weight);
+  metrics_[0] += weight * loss_.first_metric(served_raw_, y);
+  metrics_[1] += weight * loss_.second_metric(served_raw_, y);
+  if (baseline_ >= 0) {
+    const double alone = forecast != nullptr ? forecast->alone : models_[static_cast<std::size_t>(baseline_)].raw;
+    alone_.add(loss_.loss(alone, y), weight);
+  }
+  if (!(weight > 0)) return;
+  if (contested_) {
+    charge_contest(forecast, y, weight);
+    return;
+  }
+  const double low = observed_.low();
+  const double high = observed_.high();
+  if (forecast != nullptr) {
+    for (const auto& [model, raw] : forecast->raw) {
+      const std::size_t i = race_.find(model);
+      if (i < race_.size()) race_.charge_one(i, loss_.proxy(raw, y, low, high), weight);
+    }
+    return;
+  }
+  for (std::size_t i = 0; i < race_.size(); ++i) race_.raw(i) = models_[race_.model(i)].raw;
+  race_.charge(*kernel_, loss_, y, low, high, weight);
+}
+
+void Engine::charge_contest(const Forecast* forecast, double y, double weight) noexcept {
+  contest_.begin_round();
+  if (forecast != nullptr) {
+    for (const auto& [model, raw] : forecast->raw) contest_.predicted(model, raw);
+    if (!contest_.champion_predicted()) return;
+  } else {
+    contest_.predicted(contest_.champion(), models_[contest_.champion()].raw);
+    for (const Challenger& challenger : contest_.challengers()) {
+      contest_.predicted(challenger.model, models_[challenger.model].raw);
+    }
+  }
+  contest_.charge(loss_, served_raw_, y, weight);
+  screen_.learn(example_, derivation_, loss_.residual(contest_.champion_raw(), y), contest_.live());
+}
+
+bool Engine::decide() noexcept {
+  ++t_;
+  if (contested_) return contest_.decide();
+  const double range = observed_.low() <= observed_.high() ? loss_.range(observed_.low(), observed_.high()) : 0.0;
+  std::size_t best = 0;
+  const bool event = race_.decide(*kernel_, evidence_, range, best);
+  if (!event) incumbent_ = race_.model(best);
+  return event;
+}
+
+void Record::reserve(std::size_t more) {
+  if (!wanted) return;
+  const auto room = [more](auto& kept) {  // doubled: reserving just enough would copy all every time
+    if (kept.capacity() - kept.size() < more) kept.reserve(std::max(2 * kept.size(), kept.size() + more));
+  };
+  room(predictions);
+  room(labels);
+  room(served_by);
+  room(others);
+  room(shares);
+  if (tags_wanted) room(tags);
+}
+
+// One example, recorded if that is wanted. Nothing throws once it is learned.
+Status Engine::recorded_step() {
+  if (!record_.wanted) return step();
+  const std::uint32_t serving = incumbent_;
+  const Serving blend = contest_.serving();
+  const bool blended = contested_ && blend.other != Serving::kNobody;
+  const std::uint32_t other = blended ? contest_.challengers()[blend.other].model : serving;
+  std::string tag(record_.tags_wanted ? example_.tag : std::string_view());
+  record_.reserve(1);
+  const Status status = step();
+  if (status == Status::kBegin || status == Status::kOverdue) return status;
+  record_.served_by.push_back(serving);
+  record_.others.push_back(other);
+  record_.shares.push_back(blended ? blend.share : 0.0);
+  record_.predictions.push_back(loss_.served(served_raw_));
+  record_.labels.push_back(static_cast<double>(example_.label));
+  if (record_.tags_wanted) record_.tags.push_back(std::move(tag));
+  return status;
+}
+
+// Out of memory: what was learned counts, and the next example is tried again when asked for.
+Progress Engine::stopped(std::size_t at, std::size_t examples) {
+  if (examples == 0) throw;
+  return {Status::kEnough, at, examples};
+}
+
+std::size_t Engine::bytes() const {
+  std::size_t total = sizeof(Engine) + observed_.bytes() + screen_.bytes() + derivation_.bytes();
+  for (const auto& bank : banks_) total += sizeof(Bank) + bank->bytes();
+  return total;
+}
+
+}  // namespace chacha

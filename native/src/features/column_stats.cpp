@@ -1,0 +1,122 @@
+#include "features/column_stats.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace chacha {
+
+std::string short_text(float value) {
+  char text[32];
+  for (int digits = 6; digits <= 9; ++digits) {
+    std::snprintf(text, sizeof text, "%.*g", digits, static_cast<double>(value));
+    if (static_cast<float>(std::strtod(text, nullptr)) == value) break;
+  }
+  // What is no part of a number is the locale's point, of one byte or more.
+  char* end = text;
+  for (const char* at = text; *at != '\0'; ++at) {
+    if (std::strchr("0123456789+-e", *at) != nullptr) {
+      *end++ = *at;
+    } else if (end == text || end[-1] != '.') {
+      *end++ = '.';
+    }
+  }
+  return {text, end};
+}
+
+void ColumnStats::reserve(std::size_t first) {
+  first_ = first;
+  sample_.reserve(first);
+  outside_.reserve(kOutside);
+  further_.reserve(kExtensions * 2 * kEndKnots);
+  values_.reserve(kMostValues);
+}
+
+bool ColumnStats::observe(float value) noexcept {
+  if (!ready_) {
+    sample_.push_back(value);
+    if (sample_.size() < first_) return false;
+    begin();
+    return true;
+  }
+  bool changed = look_outside(value);
+  if (codes() && values_.size() < kMostValues && find_value(values_, value) == 0) {
+    values_.push_back(value);
+    changed = true;
+  }
+  return changed;
+}
+
+// The first values are there.
+void ColumnStats::begin() noexcept {
+  for (const float value : sample_) {
+    whole_ = whole_ && std::floor(value) == value;
+    if (values_.size() < kMostValues && find_value(values_, value) == 0) values_.push_back(value);
+  }
+  std::sort(sample_.begin(), sample_.end());
+  distinct_ = 1;
+  for (std::size_t i = 1; i < sample_.size(); ++i) distinct_ += sample_[i] != sample_[i - 1] ? 1 : 0;
+  low_ = sample_.front();
+  high_ = sample_.back();
+  ready_ = true;
+}
+
+bool ColumnStats::look_outside(float value) noexcept {
+  ++since_;
+  if (value >= low_ && value <= high_) return false;
+  if (extensions_ == kExtensions) return false;
+  if (outsiders_++ % stride_ == 0) outside_.push_back(value);
+  return outside_.size() == kOutside && extend();
+}
+
+// Enough values lie beyond the knots. If they are no exception, knots are added there; next time
+// twice as many are needed, so that a column that goes on growing needs few knots.
+bool ColumnStats::extend() noexcept {
+  const bool common = outsiders_ * kOutsideShare >= since_;
+  if (common) {
+    std::sort(outside_.begin(), outside_.end());
+    const float* const first = outside_.data();
+    const float* const last = first + outside_.size();
+    const float* const below = std::lower_bound(first, last, low_);
+    const float* const above = std::upper_bound(first, last, high_);
+    add_knots(first, below);
+    add_knots(above, last);
+    ++extensions_;
+    stride_ *= 2;
+  }
+  outside_.clear();
+  outsiders_ = since_ = 0;
+  return common;
+}
+
+void ColumnStats::add_knots(const float* first, const float* last) noexcept {
+  const auto count = static_cast<std::size_t>(last - first);
+  if (count < kFewOutside) return;
+  for (std::size_t j = 0; j < kEndKnots; ++j) {
+    const float knot = first[j * (count - 1) / (kEndKnots - 1)];
+    further_.push_back(knot);
+    low_ = std::min(low_, knot);
+    high_ = std::max(high_, knot);
+  }
+}
+
+std::vector<float> ColumnStats::knots(std::size_t k) const {
+  std::vector<float> found;
+  if (distinct_ <= k) {
+    found = sample_;
+  } else {
+    for (std::size_t j = 0; j < k; ++j) found.push_back(sample_[j * (sample_.size() - 1) / (k - 1)]);
+  }
+  found.insert(found.end(), further_.begin(), further_.end());
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
+std::size_t ColumnStats::bytes() const {
+  return (sample_.capacity() + further_.capacity() + outside_.capacity() + values_.capacity()) * sizeof(float);
+}
+
+}  // namespace chacha

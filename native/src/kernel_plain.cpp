@@ -1,6 +1,0 @@
-#define CHACHA_KERNEL plain
-#include "kernel_impl.hpp"
-
-namespace chacha {
-const Kernel kPlainKernel = {"plain", plain::dot, plain::rate, plain::train, plain::learn, plain::charge, plain::bound};
-}  // namespace chacha

@@ -1,0 +1,243 @@
+#include "rules/screen.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "vw/hashing.hpp"
+
+namespace chacha {
+
+void Screen::set(std::vector<std::vector<std::uint32_t>> products, const std::vector<std::uint32_t>& cells) {
+  std::vector<Candidate> candidates;
+  candidates.reserve(products.size());
+  for (std::size_t i = 0; i < products.size(); ++i) {
+    Candidate candidate;
+    candidate.groups = std::move(products[i]);
+    candidate.mask = cells[i] - 1;
+    candidate.cells.resize(cells[i]);
+    candidates.push_back(std::move(candidate));
+  }
+  candidates_ = std::move(candidates);
+  turn_ = 0;
+  rounds_ = 0;
+  credit_ = 0.0;
+}
+
+std::vector<Screen::Found> Screen::found() const {
+  std::vector<Found> all;
+  for (const Candidate& candidate : candidates_) all.push_back({candidate.looks, candidate.gain});
+  return all;
+}
+
+std::size_t Screen::bytes() const {
+  std::size_t total = active_.capacity() * sizeof(std::int64_t);
+  for (const Candidate& candidate : candidates_) total += sizeof(Candidate) + candidate.cells.size() * sizeof(Cell);
+  return total;
+}
+
+void Screen::prepare(const Example& example, std::size_t groups, std::size_t live) {
+  if (active_.size() < groups) active_.resize(groups);
+  if (spans_.size() < groups) spans_.resize(groups);
+  made_.reserve(groups);
+  order_.reserve(example.hashes.capacity());
+  features_.reserve(example.hashes.size() * live);
+}
+
+// Where the groups of an example stand; returns how many features the raw ones have.
+std::size_t Screen::survey(const Example& example) noexcept {
+  std::size_t features = 0;
+  order_.clear();
+  for (std::uint32_t r = 0; r < example.runs.size(); ++r) {
+    const Run& run = example.runs[r];
+    Span& span = spans_[run.group];
+    span.several |= span.run != 0;
+    if (span.run == 0) span.run = r + 1;
+    if (r >= example.raw_runs()) continue;
+    std::uint32_t count = 0;
+    for (std::uint32_t i = run.begin; i < run.end; ++i) count += is_there(example.values[i]) ? 1U : 0U;
+    active_[run.group] += count;
+    features += count;
+  }
+  return features;
+}
+
+// Lists the features of a candidate's groups that are not zero, where no candidate before it had
+// them. Derived groups that no model has are made.
+void Screen::gather(const Candidate& candidate, Example& example, Derivation& derivation) noexcept {
+  for (const std::uint32_t group : candidate.groups) {
+    if (group >= spans_.size() || spans_[group].placed) continue;
+    Span& span = spans_[group];
+    if (span.run == 0 && !(derivation.on() && derivation.knows(group))) continue;
+    const auto add = [&](const Run& run) {
+      for (std::uint32_t i = run.begin; i < run.end; ++i) {
+        if (is_there(example.values[i])) order_.push_back(i);
+      }
+    };
+    span.placed = true;
+    span.begin = static_cast<std::uint32_t>(order_.size());
+    if (span.run == 0) {
+      add(derivation.more(example, group));
+      made_.push_back(group);
+    } else if (!span.several) {
+      add(example.runs[span.run - 1]);
+    } else {
+      for (const Run& run : example.runs) {
+        if (run.group == group) add(run);
+      }
+    }
+    span.end = static_cast<std::uint32_t>(order_.size());
+  }
+}
+
+double Screen::width(const Candidate& candidate) const noexcept {
+  double product = 1.0;
+  std::size_t times = 0;
+  for (std::size_t k = 0; k < candidate.groups.size(); ++k) {
+    times = k > 0 && candidate.groups[k] == candidate.groups[k - 1] ? times + 1 : 0;
+    const std::uint32_t group = candidate.groups[k];
+    const Span span = group < spans_.size() ? spans_[group] : Span();
+    const auto count = static_cast<double>(span.end - span.begin);
+    const auto again = static_cast<double>(times);
+    product = product * (count > 0 ? count + again : 0.0) / (again + 1.0);
+  }
+  return product;
+}
+
+void Screen::learn(Example& example, Derivation& derivation, double residual, std::size_t live) noexcept {
+  const std::size_t features = survey(example);
+  ++examples_;
+  if (share_ > 0.0 && !candidates_.empty() && std::isfinite(residual)) {
+    take_turns(example, derivation, residual, static_cast<double>(features) * static_cast<double>(live));
+    low_ = std::min(low_, residual);
+    high_ = std::max(high_, residual);
+  }
+  for (const Run& run : example.runs) spans_[run.group] = Span();
+  for (const std::uint32_t group : made_) spans_[group] = Span();
+  made_.clear();
+}
+
+void Screen::take_turns(Example& example, Derivation& derivation, double residual, double least) noexcept {
+  credit_ = std::min(credit_ + share_ * least, least);
+  for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    Candidate& candidate = candidates_[turn_];
+    gather(candidate, example, derivation);
+    const double wide = width(candidate);
+    if (wide > 0.0 && wide <= least) {
+      if (wide > credit_) return;
+      credit_ -= wide;
+      expand(candidate, example);
+      if (features_.size() == 1) {
+        look_at_one(candidate, features_.front(), residual);
+      } else {
+        look(candidate, residual);
+      }
+    }
+    if (++turn_ == candidates_.size()) {
+      turn_ = 0;
+      ++rounds_;
+    }
+  }
+}
+
+void Screen::expand(const Candidate& candidate, const Example& example) noexcept {
+  features_.clear();
+  if (candidate.groups.size() != 2 || candidate.groups[0] == candidate.groups[1]) {
+    visit(candidate, example, 0, 0, 0, 1.0);
+    return;
+  }
+  const Span left = spans_[candidate.groups[0]];
+  const Span right = spans_[candidate.groups[1]];
+  for (std::uint32_t i = left.begin; i < left.end; ++i) {
+    const std::uint32_t half = kFnvPrime * example.hashes[order_[i]];
+    const double value = 1.0 * static_cast<double>(example.values[order_[i]]);
+    for (std::uint32_t j = right.begin; j < right.end; ++j) {
+      const double x = value * static_cast<double>(example.values[order_[j]]);
+      if (x != 0.0) features_.push_back({(half ^ example.hashes[order_[j]]) & candidate.mask, x});
+    }
+  }
+}
+
+// The same as `look`, for a candidate with one feature: most of them are.
+void Screen::look_at_one(Candidate& candidate, const Feature& feature, double residual) noexcept {
+  Cell& cell = candidate.cells[feature.place];
+  const double x = feature.value;
+  const double guess = std::min(std::max(0.0 + cell.w * x, low_), high_);
+  ++candidate.looks;
+  candidate.gain += guess * (2.0 * residual - guess);
+  const double error = residual - guess;
+  const double square = 4.0 * error * error;
+  if (!(square > 0.0)) return;
+  const double xx = x * x;
+  const double size = std::fabs(x);
+  cell.adaptive += square * xx;
+  if (size > cell.norm) {
+    if (cell.norm > 0.0) cell.w *= cell.norm / size;
+    cell.norm = size;
+  }
+  const double share = size / cell.norm;
+  const double slow = std::sqrt(cell.adaptive) * cell.norm;
+  cell.rate = slow > 0.0 ? 1.0 / slow : 0.0;
+  candidate.norms += share * share;
+  candidate.learned += 1.0;
+  if (!(candidate.norms > 0.0)) return;
+  const double factor = std::sqrt(candidate.learned / candidate.norms);
+  const double update = error * (2.0 * rate_) * factor / (1.0 + 2.0 * rate_ * (xx * cell.rate) * factor);
+  cell.w += update * x * cell.rate;
+}
+
+void Screen::visit(const Candidate& candidate, const Example& example, std::size_t depth, std::uint32_t start,
+                   std::uint32_t half, double value) noexcept {
+  const Span span = spans_[candidate.groups[depth]];
+  const bool last = depth + 1 == candidate.groups.size();
+  const bool same = !last && candidate.groups[depth + 1] == candidate.groups[depth];
+  for (std::uint32_t i = start; i < span.end - span.begin; ++i) {
+    const std::uint32_t feature = order_[span.begin + i];
+    const double x = value * static_cast<double>(example.values[feature]);
+    const std::uint32_t hash = half ^ example.hashes[feature];
+    if (!last) {
+      visit(candidate, example, depth + 1, same ? i : 0, kFnvPrime * hash, x);
+    } else if (x != 0.0) {
+      features_.push_back({hash & candidate.mask, x});
+    }
+  }
+}
+
+void Screen::look(Candidate& candidate, double residual) noexcept {
+  Cell* const cells = candidate.cells.data();
+  double guess = 0.0;
+  for (const Feature& feature : features_) guess += cells[feature.place].w * feature.value;
+  guess = std::min(std::max(guess, low_), high_);
+  ++candidate.looks;
+  candidate.gain += guess * (2.0 * residual - guess);
+  const double error = residual - guess;
+  const double square = 4.0 * error * error;
+  if (!(square > 0.0)) return;
+  double norms = 0.0;
+  double per_update = 0.0;
+  for (const Feature& feature : features_) {
+    Cell& cell = cells[feature.place];
+    const double xx = feature.value * feature.value;
+    cell.adaptive += square * xx;
+    const double size = std::fabs(feature.value);
+    if (size > cell.norm) {
+      if (cell.norm > 0.0) cell.w *= cell.norm / size;
+      cell.norm = size;
+    }
+    const double share = size / cell.norm;
+    norms += share * share;
+    const double slow = std::sqrt(cell.adaptive) * cell.norm;
+    cell.rate = slow > 0.0 ? 1.0 / slow : 0.0;
+    per_update += xx * cell.rate;
+  }
+  candidate.norms += norms;
+  candidate.learned += 1.0;
+  if (!(candidate.norms > 0.0)) return;
+  const double factor = std::sqrt(candidate.learned / candidate.norms);
+  const double update = error * (2.0 * rate_) * factor / (1.0 + 2.0 * rate_ * per_update * factor);
+  for (const Feature& feature : features_) {
+    Cell& cell = cells[feature.place];
+    cell.w += update * feature.value * cell.rate;
+  }
+}
+
+}  // namespace chacha
