@@ -3,7 +3,7 @@
 #include <cmath>
 #include <memory>
 
-#include "fuzz.hpp"
+#include "support/fuzz.hpp"
 #include "data/text_parser.hpp"
 
 using namespace chacha;

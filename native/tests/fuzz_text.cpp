@@ -4,8 +4,8 @@
 #include <cstring>
 #include <memory>
 
-#include "deriving.hpp"
-#include "fuzz.hpp"
+#include "support/deriving.hpp"
+#include "support/fuzz.hpp"
 
 using namespace chacha;
 

@@ -1,4 +1,4 @@
 // Runs all tests, or those whose name contains the argument.
-#include "check.hpp"
+#include "support/check.hpp"
 
 int main(int argc, char** argv) { return check::run_all(argc > 1 ? argv[1] : ""); }

@@ -2,9 +2,9 @@
 // nothing else has changed, and the end is that of a run without trouble.
 #include <new>
 
-#include "check.hpp"
-#include "failing_new.hpp"
-#include "oom_steps.hpp"
+#include "support/check.hpp"
+#include "support/failing_new.hpp"
+#include "support/oom_steps.hpp"
 
 using namespace chacha;
 using namespace chacha::oom;

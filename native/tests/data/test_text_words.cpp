@@ -1,7 +1,7 @@
 // Words of texts: `re.findall(r"\w+", text.lower())`, counted.
-#include "check.hpp"
+#include "support/check.hpp"
 #include "vw/hashing.hpp"
-#include "streams.hpp"
+#include "support/streams.hpp"
 #include "data/text_words.hpp"
 
 using namespace chacha;

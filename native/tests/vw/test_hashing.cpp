@@ -1,5 +1,5 @@
 // Hashes are VW's: the values below come from it.
-#include "check.hpp"
+#include "support/check.hpp"
 #include "data/groups.hpp"
 #include "vw/hashing.hpp"
 

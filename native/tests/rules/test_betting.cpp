@@ -2,9 +2,9 @@
 #include <cmath>
 #include <limits>
 
-#include "check.hpp"
+#include "support/check.hpp"
 #include "rules/contest.hpp"
-#include "streams.hpp"
+#include "support/streams.hpp"
 
 using namespace chacha;
 

@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "check.hpp"
+#include "support/check.hpp"
 #include "features/column_stats.hpp"
-#include "streams.hpp"
+#include "support/streams.hpp"
 
 using namespace chacha;
 

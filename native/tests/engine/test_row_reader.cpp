@@ -1,8 +1,8 @@
 // Columns of a table give what the same rows give as text.
 #include <cmath>
 
-#include "check.hpp"
-#include "streams.hpp"
+#include "support/check.hpp"
+#include "support/streams.hpp"
 
 using namespace chacha;
 

@@ -1,5 +1,5 @@
 // The engine with derived groups: bit for bit what plain groups give, whoever else is there.
-#include "derived_setting.hpp"
+#include "support/derived_setting.hpp"
 
 using namespace chacha;
 

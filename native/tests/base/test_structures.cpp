@@ -2,11 +2,11 @@
 #include <unordered_map>
 
 #include "base/aligned.hpp"
-#include "check.hpp"
+#include "support/check.hpp"
 #include "base/index_map.hpp"
 #include "rules/stream_facts.hpp"
 #include "data/text_parser.hpp"
-#include "streams.hpp"
+#include "support/streams.hpp"
 
 using namespace chacha;
 

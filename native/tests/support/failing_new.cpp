@@ -1,4 +1,4 @@
-#include "failing_new.hpp"
+#include "support/failing_new.hpp"
 
 #include <cstddef>
 #include <cstdlib>

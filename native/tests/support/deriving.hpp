@@ -9,7 +9,7 @@
 
 #include "features/derivation.hpp"
 #include "data/text_parser.hpp"
-#include "streams.hpp"
+#include "support/streams.hpp"
 
 namespace chacha {
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <set>
 
-#include "maker.hpp"
+#include "support/maker.hpp"
 
 using namespace chacha;
 

@@ -3,8 +3,8 @@
 #include <array>
 #include <cmath>
 
-#include "check.hpp"
-#include "deriving.hpp"
+#include "support/check.hpp"
+#include "support/deriving.hpp"
 #include "rules/screen.hpp"
 
 using namespace chacha;

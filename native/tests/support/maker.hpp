@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "check.hpp"
-#include "deriving.hpp"
+#include "support/check.hpp"
+#include "support/deriving.hpp"
 
 namespace chacha {
 

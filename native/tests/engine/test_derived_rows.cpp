@@ -1,5 +1,5 @@
 // The engine with derived groups: rows of tables, examples that fail, labels that come late.
-#include "derived_setting.hpp"
+#include "support/derived_setting.hpp"
 
 using namespace chacha;
 

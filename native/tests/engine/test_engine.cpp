@@ -3,8 +3,8 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "check.hpp"
-#include "streams.hpp"
+#include "support/check.hpp"
+#include "support/streams.hpp"
 
 using namespace chacha;
 

@@ -2,9 +2,9 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "check.hpp"
+#include "support/check.hpp"
 #include "vw/numbers.hpp"
-#include "streams.hpp"
+#include "support/streams.hpp"
 
 using namespace chacha;
 

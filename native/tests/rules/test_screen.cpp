@@ -2,10 +2,10 @@
 #include <cmath>
 #include <limits>
 
-#include "check.hpp"
+#include "support/check.hpp"
 #include "data/text_parser.hpp"
 #include "rules/screen.hpp"
-#include "streams.hpp"
+#include "support/streams.hpp"
 
 using namespace chacha;
 

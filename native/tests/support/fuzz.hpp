@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "streams.hpp"
+#include "support/streams.hpp"
 
 namespace chacha {
 

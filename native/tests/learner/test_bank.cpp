@@ -1,9 +1,9 @@
 // The learner: every kernel gives the same bits, and models that live together do not touch.
 #include <cmath>
 
-#include "check.hpp"
+#include "support/check.hpp"
 #include "data/text_parser.hpp"
-#include "streams.hpp"
+#include "support/streams.hpp"
 
 using namespace chacha;
 

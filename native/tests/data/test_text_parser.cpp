@@ -2,9 +2,9 @@
 #include <cmath>
 #include <memory>
 
-#include "check.hpp"
+#include "support/check.hpp"
 #include "data/text_parser.hpp"
-#include "streams.hpp"
+#include "support/streams.hpp"
 
 using namespace chacha;
 

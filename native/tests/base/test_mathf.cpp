@@ -1,9 +1,9 @@
 // exp32 and pow32 are glibc's expf and powf to the bit; other C libraries differ in the last place.
 #include <cmath>
 
-#include "check.hpp"
+#include "support/check.hpp"
 #include "base/mathf.hpp"
-#include "streams.hpp"
+#include "support/streams.hpp"
 
 using namespace chacha;
 

@@ -2,10 +2,10 @@
 #include <cmath>
 #include <map>
 
-#include "check.hpp"
+#include "support/check.hpp"
 #include "vw/hashing.hpp"
 #include "data/text_parser.hpp"
-#include "streams.hpp"
+#include "support/streams.hpp"
 
 using namespace chacha;
 
