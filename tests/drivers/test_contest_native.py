@@ -1,0 +1,347 @@
+"""The recommended rules in the engine, beside the same rules in Python over the same learner."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import chacha
+from chacha import ChaCha, Config, NativePool, ReferencePool, second_order_products
+from chacha.drivers.native import FusedDriver
+from chacha.drivers.python import PlainDriver
+from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
+from chacha.rules.contest.betting import Coin, PairedBernstein, PairedBetting
+from chacha.rules.contest.blending import Blend, Blending, ChampionServes
+from chacha.rules.contest.screening import Screening
+from chacha.rules.starting import FromScratch, HeadStart
+from tests.drivers.test_native_drivers import failing, only_refused, refused, said
+from tests.pools.test_head_start import once
+from tests.support.native_runs import WAYS, a_file, lines_of, state, tracked
+
+KEEN = PairedBetting(alpha=0.9, block=2, patience=30, eliminates=3.0, renews=1.05)
+"""Decides soon."""
+EAGER = Blending(burn_in=10, memory=100, noise=0.0)  # blends soon
+
+
+class PlainPool(NativePool):
+    """The native learner; for a subclass the plain driver does the rest."""
+
+
+def pair(**given: Any) -> tuple[ChaCha, ChaCha]:
+    """A model on the fused driver, and one on the plain driver over the same learner."""
+    oracle = given.pop("oracle", lambda: None)
+    rules: dict[str, Any] = {"evidence": KEEN, "blending": EAGER, "first_lease": 20, **given}
+    fused, plain = (
+        ChaCha(pool=pool, oracle=oracle(), keep_decisions=10**6, **rules) for pool in pools()
+    )
+    assert isinstance(fused._driver, FusedDriver)
+    assert isinstance(plain._driver, PlainDriver)
+    return fused, plain
+
+
+def pools() -> tuple[NativePool, NativePool]:
+    return NativePool(), PlainPool()
+
+
+def drawn(rng: random.Random, names: str) -> dict[str, float]:
+    """The features of a group, one at least; some are zero."""
+    kept = [name for name in names if rng.random() < 0.7] or [names[0]]
+    return {name: rng.choice([0.0, -1.0, 0.5, 1.0, 2.0, rng.uniform(-1, 1)]) for name in kept}
+
+
+def rough(n: int, seed: int = 0, loss: str = "squared") -> list[str]:
+    """Several features a group, zeros, weights, late groups, groups twice: text for a loss."""
+    rng = random.Random(f"{seed} {loss}")
+    lines = []
+    for i in range(n):
+        found = {group: drawn(rng, "xyz") for group in "abc"}
+        y = 3 * found["a"].get("x", 1.0) * found["b"].get("x", 1.0) + rng.gauss(0, 0.2)
+        words = [f"|{g} " + " ".join(f"{k}:{v!r}" for k, v in f.items()) for g, f in found.items()]
+        if i > n // 3:
+            words.append(f"|late w{rng.randrange(3)}")
+        if rng.random() < 0.2:
+            words.append(f"|a y:{rng.uniform(-1, 1)!r} u")
+        weight = rng.choice(["", "", "", " 2", " 0.5", " 0"])
+        lines.append(f"{labelled(y, loss)}{weight} {' '.join(words)}")
+    return lines
+
+
+def labelled(y: float, loss: str) -> str:
+    if loss in ("logistic", "hinge"):
+        return "1" if y > 0 else "-1"
+    return str(max(0, round(y + 1))) if loss == "poisson" else repr(y)
+
+
+STREAMS = ["fried", "mv", "2dplanes", "interactions", "drift"]
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+def test_streams_in_blocks_are_those_row_by_row(stream: str) -> None:
+    """Columns for the engine, rows for the plain driver."""
+    fused, plain = pair(baseline=True)
+    for model in (fused, plain):
+        model.run(f"synth:{stream},n=500,seed=1")
+    assert state(fused) == state(plain)
+    assert len(fused.decisions) > 50
+
+
+def test_a_coin_with_a_negative_seed_is_refused_in_words() -> None:
+    with pytest.raises(chacha.ConfigError, match="seed"):
+        Coin(seed=-1)
+
+
+def test_sparse_rows_are_the_same() -> None:
+    fused, plain = pair(budget=3)
+    for model in (fused, plain):
+        model.run("synth:sparse,n=60,seed=1")
+    assert state(fused) == state(plain)
+
+
+LOSSES: dict[str, Loss] = {
+    "squared": Squared(),
+    "logistic": Logistic(),
+    "quantile": Quantile(0.8),
+    "poisson": Poisson(),
+    "hinge": Hinge(),
+}
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("baseline", [False, True], ids=["alone", "baseline"])
+def test_every_loss_on_rough_text(loss: str, baseline: bool) -> None:
+    """Zeros, weights, groups that come late or twice; what was served, example by example."""
+    fused, plain = pair(loss=LOSSES[loss], baseline=baseline, first_lease=40)
+    lines = rough(300, loss=loss)
+    assert tracked(fused, lines, "whole") == tracked(plain, lines, "steps")
+    assert len(fused.decisions) > 20
+
+
+RULES: dict[str, dict[str, Any]] = {
+    "bernstein": {"evidence": PairedBernstein(alpha=0.9, block=1, patience=30, eliminates=3.0)},
+    "blocks of one": {"evidence": replace(KEEN, block=1, warm_up=1)},
+    "blocks of seven": {"evidence": replace(KEEN, block=7, clip=0.5, block_clip=0.1)},
+    "coin": {"evidence": KEEN.with_coin(Coin(seed=3, block=7))},
+    "a huge seed": {"evidence": KEEN.with_coin(Coin(seed=2**64 - 1, block=1))},
+    "as recommended": {"evidence": PairedBetting(), "blending": Blending(), "first_lease": 1000},
+    "champion serves": {"blending": ChampionServes()},
+    "all is served": {"blending": Blending(burn_in=1, memory=20, noise=0.0, harm=10.0, wild=9.0)},
+    "nothing is wild": {"blending": Blending(burn_in=5, memory=50, noise=0.0, wild=0.1)},
+    "from scratch": {"starting": FromScratch()},
+    "undamped": {"starting": HeadStart(damping=0.0)},
+    "very damped": {"starting": HeadStart(damping=30.0)},
+    "no screening": {"screening": Screening(share=0.0)},
+    "all is screened": {"screening": Screening(share=1.0, looks=3, most=8, rate=3.0)},
+    "leases of one": {"first_lease": 1},
+    "longer leases": {"first_lease": 90},
+    "only rates": {"space": {"learning_rate": chacha.LogUniform(0.01, 10.0)}},
+    "other options": {
+        "space": {
+            "interactions": chacha.Interactions(max_order=2),
+            "noconstant": chacha.Choice(False, True),
+            "power_t": chacha.Uniform(0.0, 1.0),
+            "loss_function": chacha.Choice("squared", "quantile"),
+        }
+    },
+    "few bits": {"init": {"bit_precision": 6, "interactions": ["ab", "bb"]}},
+}
+
+
+@pytest.mark.parametrize("rules", RULES)
+def test_every_rule(rules: str) -> None:
+    fused, plain = pair(**RULES[rules])
+    lines = rough(350, seed=1)
+    assert tracked(fused, lines, "whole") == tracked(plain, lines, "steps")
+    assert fused.decisions
+
+
+@pytest.mark.parametrize("budget", [1, 2, 3, 8])
+def test_every_budget(budget: int) -> None:
+    fused, plain = pair(budget=budget, first_lease=30)
+    lines = rough(400, seed=budget)
+    assert tracked(fused, lines, "whole") == tracked(plain, lines, "steps")
+    assert len(fused.live) == budget
+    assert (fused.promotions > 0) == (budget > 1)
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if way != "steps"])
+def test_however_a_stream_is_passed_over(way: str) -> None:
+    """Whole, cut, dripping, in pieces, one by one: what is served and by whom is the same."""
+    lines = rough(400, seed=5)
+    for baseline in (False, True):
+        fused, plain = pair(baseline=baseline, first_lease=30)
+        track, end = tracked(fused, lines, way, seed=2)
+        expected, its_end = tracked(plain, lines, "steps")
+        assert end == its_end
+        assert track == expected or way == "run"
+    assert any(" of " in by for _, by in expected), "blends were served"
+
+
+@settings(max_examples=15)
+@given(st.lists(st.integers(1, 60), min_size=1, max_size=12), st.integers(0, 3))
+def test_stretches_may_have_any_length(sizes: list[int], seed: int) -> None:
+    lines = rough(150, seed=seed)
+    cut, whole = (ChaCha(evidence=KEEN, blending=EAGER, first_lease=15) for _ in range(2))
+    ends = iter([sum(sizes[: i + 1]) for i in range(len(sizes))])
+    source = a_file("\n".join(lines).encode())
+    for _ in cut.stretches(source, until=lambda: next(ends, 10**6), record=True):
+        pass
+    whole.run(chacha.Rows(lines))
+    assert state(cut) == state(whole)
+
+
+@pytest.mark.parametrize("nested", [False, True], ids=["flat", "nested"])
+def test_dicts_are_learned_as_their_text(nested: bool) -> None:
+    """By learn_one and by a run over records."""
+    rng, rows = random.Random(nested), []
+    for i in range(250):
+        u, v = rng.uniform(-1, 1), rng.choice([0.0, 1.0, -2.0])
+        x: dict[str, Any] = {"u": u, "v": v, "w": rng.choice(["red", "blue"])}
+        if i > 80 and nested:
+            x["late"] = i % 3
+        rows.append(({"g": {"u": u, "w": x.pop("w")}, **x} if nested else x, 3 * u * v))
+    for way in ("one", "run"):
+        fused, plain = pair(budget=4)
+        for model in (fused, plain):
+            if way == "run":
+                model.run([{**x, "y": y} for x, y in rows], target="y")
+                continue
+            for x, y in rows:
+                model.predict_one(x)
+                model.learn_one(x, y)
+        assert state(fused) == state(plain)
+        assert fused.decisions
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_labels_that_come_late_and_in_any_order(seed: int) -> None:
+    """Asked now, told later, over promotions; with single examples in between."""
+    rng = random.Random(seed)
+    oracle = second_order_products if seed % 2 else None
+    fused, plain = pair(budget=2 + seed, baseline=seed == 1, first_lease=90, oracle=lambda: oracle)
+    waiting: list[tuple[chacha.Ticket, chacha.Ticket, float, int]] = []
+    over: list[bool] = []
+    for line in rough(400, seed=seed):
+        row = chacha.parse_line(line)
+        assert row.label is not None
+        if rng.random() < 0.2:
+            assert fused.learn_one(row.line) == plain.learn_one(row.line)
+            continue
+        tickets = fused.ask(row.body), plain.ask(row.body)
+        assert tickets[0].prediction == tickets[1].prediction
+        assert tickets[0].served_by == tickets[1].served_by
+        waiting.append((*tickets, row.label, fused.promotions))
+        while waiting and rng.random() < 0.52:
+            one, other, label, promotions = waiting.pop(rng.randrange(len(waiting)))
+            over.append(promotions < fused.promotions)
+            weight = rng.choice([None, None, 2.0, 0.0])
+            assert fused.tell(one, label, weight) == plain.tell(other, label, weight)
+        assert state(fused) == state(plain)
+    assert any(over) or oracle is None, "some were asked under another champion"
+
+
+ORACLES: dict[str, Callable[[], Any]] = {
+    "fails first": lambda: failing([0, 1]),
+    "fails later": lambda: failing([1, 2, 4]),
+    "proposes what is refused": lambda: refused,
+    "proposes nothing else": lambda: only_refused,
+}
+
+
+@pytest.mark.parametrize("oracle", ORACLES)
+@pytest.mark.parametrize("budget", [2, 5])
+def test_an_oracle_that_fails_or_is_refused(oracle: str, budget: int) -> None:
+    """The same errors at the same examples, and the same state after each."""
+    fused, plain = pair(oracle=ORACLES[oracle], budget=budget, baseline=True, first_lease=25)
+    for line in rough(200, seed=2):
+        assert said(fused.learn_one, line) == said(plain.learn_one, line)
+        assert state(fused) == state(plain)
+    assert fused.examples == 200
+    assert set(fused.pool.live) == {fused.champion, *fused.live_challengers}
+
+
+@pytest.mark.parametrize("oracle", ORACLES)
+def test_a_run_that_fails_goes_on_where_it_stood(oracle: str) -> None:
+    """An error ends a run after the example that led to it; the next run takes the rest."""
+    lines = rough(150, seed=3)
+    fused, plain = pair(oracle=ORACLES[oracle], budget=4)
+    for model in (fused, plain):
+        while model.examples < len(lines):
+            said(model.run, chacha.Rows(lines[model.examples :]))
+    assert state(fused) == state(plain)
+
+
+def test_who_served_is_told_by_steps_and_by_records() -> None:
+    lines = lines_of("interactions", 400, seed=4)
+    stepped, _ = pair(first_lease=60)
+    steps = [(s.prediction, s.served_by) for s in stepped.steps(chacha.Rows(lines))]
+    recorded, _ = pair(first_lease=60)
+    found: list[tuple[float, Config | Blend]] = []
+    for stretch in recorded.stretches(chacha.Rows(lines), record=True):
+        assert stretch.served is not None
+        found += zip(stretch.served.predictions, stretch.served.served_by, strict=True)
+    assert found == steps
+    assert {type(by) for _, by in found} == {Config, Blend}
+
+
+HASHED = """
+from tests.drivers.test_contest_native import KEEN, EAGER, rough
+import chacha, hashlib, json
+model = chacha.ChaCha(evidence=KEEN, blending=EAGER, first_lease=15, keep_decisions=10**6)
+model.run(chacha.Rows(rough(200)))
+told = json.dumps([d.to_json() for d in model.decisions])
+print(hashlib.sha256(told.encode()).hexdigest(), model.served)
+"""
+
+
+def test_the_hash_seed_of_python_changes_nothing() -> None:
+    runs = [
+        subprocess.Popen(
+            [sys.executable, "-c", HASHED],
+            env={**os.environ, "PYTHONHASHSEED": str(seed)},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for seed in range(3)
+    ]
+    found = {run.communicate()[0] for run in runs}
+    here = ChaCha(evidence=KEEN, blending=EAGER, first_lease=15, keep_decisions=10**6)
+    here.run(chacha.Rows(rough(200)))
+    told = json.dumps([d.to_json() for d in here.decisions])
+    assert found == {f"{hashlib.sha256(told.encode()).hexdigest()} {here.served}\n"}
+
+
+def decided(model: ChaCha, lines: Sequence[str]) -> Mapping[str, Any]:
+    """All that can be seen after a run."""
+    model.run(chacha.Rows(lines))
+    return state(model)
+
+
+def test_the_reference_learner_gives_the_same_run() -> None:
+    lines = [once(line) for line in rough(200, seed=7)]
+    fused, _ = pair(budget=4, baseline=True)
+    rules: dict[str, Any] = {"evidence": KEEN, "blending": EAGER, "keep_decisions": 10**6}
+    slow = ChaCha(pool=ReferencePool(), budget=4, first_lease=20, baseline=True, **rules)
+    assert decided(fused, lines) == decided(slow, lines)
+    assert len(fused.decisions) > 30
+
+
+def test_vowpal_wabbit_gives_the_same_run() -> None:
+    """A copy of VW's is an undamped one."""
+    pytest.importorskip("vowpalwabbit")
+    lines = rough(150, seed=8)
+    rules: dict[str, Any] = {"evidence": KEEN, "blending": EAGER, "keep_decisions": 10**6}
+    rules |= {"starting": HeadStart(damping=0.0), "budget": 4, "first_lease": 25}
+    native, vw = ChaCha(**rules), ChaCha(pool=chacha.open_pool("vw"), **rules)
+    assert decided(native, lines) == decided(vw, lines)
+    assert len(native.decisions) > 10

@@ -1,0 +1,539 @@
+"""Leaving: VW on transformed text is the champion, to the last bit."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import random
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import vowpalwabbit
+
+import chacha
+from chacha import BadExample, ChaCha, Config, ConfigError, Interactions, PoolError, Transform
+from chacha.config.derived_groups import Features
+from chacha.config.space import RATES
+from chacha.export.feature_file import FeatureFile, features_path
+from tests.cli.test_cli import cli
+
+SPACE: Any = {"interactions": Interactions(), "learning_rate": RATES, "features": Features()}
+
+
+def workspace(*words: str) -> Any:
+    return vowpalwabbit.Workspace(arg_list=["--quiet", "--no_stdin", *words])
+
+
+def rides(path: Path, rows: int, seed: int, wide: float = 1.0) -> Path:
+    """Curves, codes, words, empty cells; a product of a curve and a code."""
+    rng = random.Random(seed)
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["temp", "hour", "income", "bar", "color", "y"])
+        for i in range(rows):
+            temp, hour = wide * rng.gauss(15, 8), rng.randrange(24)
+            income, bar = math.exp(rng.gauss(3, wide)), rng.random()
+            color = rng.choice(["red", "blue", "green"] if wide == 1.0 else ["red", "pink"])
+            y = 2 * math.sin(temp / 4) + 2 * (7 < hour < 10) + math.log1p(income) + bar
+            y += 3 * (temp > 20) * (hour % 6 == 0) + rng.gauss(0, 0.1)
+            cells = [round(temp, 2) if i % 11 else "", hour, round(income, 3), bar, color]
+            writer.writerow([*cells, round(y, 4)])
+    return path
+
+
+@pytest.fixture(scope="module")
+def tuned(tmp_path_factory: pytest.TempPathFactory) -> tuple[ChaCha, Path]:
+    """A model that found derived groups, and the folder with its stream and its file."""
+    folder = tmp_path_factory.mktemp("tuned")
+    model = ChaCha(space=SPACE)
+    model.run(str(rides(folder / "rides.csv", 6000, seed=1)))
+    model.to_vw(folder / "m.vw")
+    return model, folder
+
+
+def champion_says(model: ChaCha, example: chacha.Example) -> float:
+    """What the champion predicts; what is served may be a blend."""
+    return model._driver.predict(example).raw[model.champion]
+
+
+def test_the_champion_has_bins_and_its_summary_says_so(tuned: tuple[ChaCha, Path]) -> None:
+    model, _ = tuned
+    assert "bins(temp,16)" in model.champion.features
+    line = str(model.summary()).splitlines()[1]
+    assert line.startswith(f"same as: vw {model.champion.vw_args()}  # on the stream of chacha")
+    assert "bins(temp,16)" in line.partition("#")[2]
+
+
+@pytest.mark.parametrize("which", ["the same rows", "beyond the knots"])
+def test_vw_predicts_what_the_champion_predicts(
+    tuned: tuple[ChaCha, Path], tmp_path: Path, which: str
+) -> None:
+    model, folder = tuned
+    source = folder / "rides.csv"
+    if which == "beyond the knots":
+        source = rides(tmp_path / "new.csv", 500, seed=2, wide=4.0)
+    out = tmp_path / "out.vw"
+    done = cli("transform", str(source), "--model", str(folder / "m.vw"), "-o", str(out))
+    vw = workspace("-t", "-i", str(folder / "m.vw"))
+    found = [vw.predict(line) for line in out.read_text().splitlines()]
+    vw.finish()
+    expected = [champion_says(model, row) for row in chacha.open_source(str(source))]  # type: ignore[arg-type]
+    assert found == expected
+    assert len(set(expected)) > 100
+    told = [line for line in done.stderr.splitlines() if line.startswith("to predict: vw ")]
+    words = shlex.split(told[0].removeprefix("to predict: vw "))
+    words[words.index("predictions.txt")] = str(tmp_path / "p.txt")
+    workspace(*words).finish()
+    printed = [float(line) for line in (tmp_path / "p.txt").read_text().split()]
+    assert printed == pytest.approx(expected, abs=1e-5)
+
+
+def test_vw_learns_anew_from_the_text(tuned: tuple[ChaCha, Path], tmp_path: Path) -> None:
+    """The printed arguments, on the text, are the native learner on the same text."""
+    model, folder = tuned
+    config = model.champion.with_product(("bins(temp,16)", "hour"))
+    out = tmp_path / "out.vw"
+    words = ("transform", str(folder / "rides.csv"), "-m", str(folder / "m.vw"), "--limit", "1500")
+    done = cli(*words, "-o", str(out))
+    told = next(line for line in done.stderr.splitlines() if line.startswith("to learn anew: "))
+    command, _, comment = told.removeprefix("to learn anew: vw -d ").partition("  # ")
+    assert command == f"{shlex.quote(str(out))} {model.champion.vw_args()}"
+    assert comment.split(", ")[: len(model.champion.features)] == list(model.champion.features)
+    init = {"interactions": config.interactions, **config.values}
+    native = ChaCha(budget=1, space={}, init=init)
+    vw = workspace(*config.vw_arg_list())
+    for line in out.read_text().splitlines():
+        assert native.predict_one(line) == vw.predict(line)
+        native.learn_one(line)
+        vw.learn(line)
+    vw.finish()
+
+
+RAW = ["temp", "bar", "hour", "inc", "words", "lab", "x"]
+BROUGHT = ["missing(temp)", "onehot(hour)", "missing(bar)"]
+FEATURES = ["bins(temp,5)", "bins(bar,3)", "onehot(hour)", "cyclic(hour,24)", "log(inc)"]
+FEATURES += ["lag(bar,2)", "ewma(temp,0.1)", "lag(label,3)", "missing(temp)", "ewma(words,0.3)"]
+FEATURES += ["log(lab)", "bins(x,4)", "lag(words,2)"]
+WORDS = ["color:red", "color:red:b", "w", "v=3", ":2", "größe:1.5"]
+
+
+def odd_line(rng: random.Random, labelled: bool) -> str:
+    """Groups in any order, empty, twice, weighted; words, positions, tabs; derived ones too."""
+    names = rng.sample(RAW, rng.randint(1, len(RAW)))
+    if rng.random() < 0.4:
+        names += rng.choices([*RAW, *BROUGHT], k=2)
+        rng.shuffle(names)
+    parts: list[str] = []
+    for name in names:
+        features = [f"{c}:{rng.gauss(5, 10):.4f}" for c in "uv" if rng.random() < 0.7]
+        if name == "hour":
+            features = [f"hour:{rng.randrange(24)}"]
+        elif name == "inc":
+            features = [f"inc:{math.exp(rng.gauss(3, 2)):.5f}"]
+        elif name == "words":
+            features = rng.choices(WORDS, k=rng.randint(0, 3))
+        elif name == "x":
+            features = [f":{rng.randint(0, 9)}", f"{rng.randint(1, 20)}:{rng.random():.3f}"]
+        weight = f":{rng.choice([2, 0.5])}" if rng.random() < 0.1 else ""
+        blank = rng.choice([" ", " ", "  ", "\t"])
+        parts.append(f"|{name}{weight}" + "".join(blank + f for f in features) + " ")
+    head = f"{rng.gauss(0, 3):.3f} " + rng.choice(["", "0.5 ", "'tag"]) if labelled else ""
+    return head + "".join(parts)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_all_kinds_in_all_company(tmp_path: Path, seed: int) -> None:
+    """First letters that collide, products of both sorts, groups that the stream brings."""
+    rng = random.Random(seed)
+    features = rng.sample(FEATURES, rng.randint(2, 7))
+    groups = [*features, *RAW]
+    products = [tuple(rng.choices(groups, k=rng.choice([2, 2, 3]))) for _ in range(4)]
+    init = {"features": features, "interactions": products, "noconstant": seed % 4 == 0}
+    space: Any = {"features": Features(first=8 + seed)}
+    model = ChaCha(budget=1, init=init, space=space)
+    for _ in range(150):
+        model.learn_one(odd_line(rng, labelled=True))
+    model.to_vw(tmp_path / "m.vw")
+    saved, here = Transform.load(tmp_path / "m.vw"), Transform.of(model)
+    vw = workspace("-t", "-i", str(tmp_path / "m.vw"))
+    derived = 0
+    for _ in range(60):
+        line = odd_line(rng, labelled=False)
+        text = saved.line(line)
+        assert text == here.line(line)
+        assert vw.predict(text) == model.predict_one(line), text
+        assert [*chacha.parse_line(text).groups] == [*saved.example(chacha.parse_line(line)).groups]
+        derived += sum(f"|{name}" in text for name in features)
+    vw.finish()
+    assert derived > 60
+
+
+@pytest.mark.parametrize("loss", [chacha.Squared(), chacha.Logistic()], ids=["squared", "logistic"])
+def test_what_tells_of_earlier_rows_goes_on(tmp_path: Path, loss: chacha.Loss) -> None:
+    """VW learns on, from the saved model, on text whose lags begin in the saved past."""
+    rng = random.Random(3)
+
+    def line() -> str:
+        label = f"{rng.gauss(0, 2):.3f}" if loss.name == "squared" else rng.choice("01")
+        return f"{label} |a x:{rng.random():.3f} y:{rng.randint(1, 4)} |lab z:{rng.random():.2f}"
+
+    features = ["lag(a,3)", "lag(label,2)", "ewma(label,0.2)", "ewma(lab,0.05)", "lag(lab,1)"]
+    init = {"features": features, "interactions": [("lag(a,3)", "lab"), ("lag(label,2)", "a")]}
+    model = ChaCha(budget=1, space={}, init=init, loss=loss)
+    for _ in range(301):
+        model.learn_one(line())
+    model.to_vw(tmp_path / "m.vw")
+    transform = Transform.load(tmp_path / "m.vw")
+    vw = workspace("-i", str(tmp_path / "m.vw"))
+    for i in range(300):
+        text = line()
+        if i % 7 == 0:  # a row without a label is predicted, and leaves no trace
+            text = text[text.index("|") :]
+        made = transform.line(text)
+        assert vw.predict(made) == champion_says(model, chacha.parse_line(text))
+        if i % 7:
+            model.learn_one(text)
+            vw.learn(made)
+    vw.finish()
+    assert not transform.changed
+
+
+def test_the_text_is_what_a_person_would_write() -> None:
+    model = ChaCha(
+        budget=1, space={}, init={"features": ["bins(t,3)", "onehot(h)", "lag(label,1)"]}
+    )
+    for i in range(300):
+        model.learn_one(f"{i} |t c:{i % 50 + 1} |h h:{i % 24}")
+    made = Transform.of(model)
+    assert made.groups == ("bins(t,3)", "lag(label,1)", "onehot(h)")
+    assert made.line("2 |t c:13 |h h:7") == (
+        "2 |t c:13 |h h:7 |bins(t,3) c@1:0.5 c@25:0.5 |lag(label,1) label.1:299.0 |onehot(h) h=7"
+    )
+    assert made.line("|t c:1000") == "|t c:1000 |bins(t,3) c@50 |lag(label,1) label.1:2.0"
+    assert made.line("|h h:99 |u v") == "|h h:99 |u v |lag(label,1) label.1:2.0 |onehot(h) h=99"
+    assert (
+        made.line("|bins(t,3) mine |t c:1 ") == "|t c:1 |bins(t,3) mine |lag(label,1) label.1:2.0"
+    )
+    assert made.line("|bins(t,3) mine") == "|bins(t,3) mine |lag(label,1) label.1:2.0"
+
+
+def test_a_group_that_the_champion_does_not_have_is_left_out(tmp_path: Path) -> None:
+    """Flags of missing cells that the stream brings are for models that have them."""
+    for features, kept in ((["lag(b,1)"], ""), (["lag(b,1)", "missing(a)"], " |missing(a) a")):
+        model = ChaCha(budget=1, space=SPACE, init={"features": features})
+        for i in range(50):
+            model.learn_one(f"{i} |b y |missing(a) a" if i % 3 else f"{i} |b y |a a:{i}")
+        path = tmp_path / f"m{len(features)}.vw"
+        model.to_vw(path)
+        transform = Transform.load(path)
+        assert transform.line("|b y |missing(a) a |c x") == f"|b y |c x |lag(b,1) y.1{kept}"
+        if not kept:
+            assert transform.line("|missing(b) b") == "|lag(b,1) y.1"
+
+
+@pytest.mark.parametrize("pool", ["native", "vw", "in Python"])
+def test_empty_cells_of_a_table_and_whoever_derives(tmp_path: Path, pool: str) -> None:
+    """The file is the same whether the engine derives, or Python does."""
+    source, path, out = rides(tmp_path / "s.csv", 400, 1), tmp_path / "m.vw", tmp_path / "o.vw"
+    features = ["missing(temp)", "bins(temp,5)", "onehot(hour)", "lag(label,2)", "ewma(bar,0.5)"]
+    init = {"features": features, "interactions": [("missing(temp)", "onehot(hour)")]}
+    opened = chacha.open_pool("vw") if pool == "vw" else chacha.NativePool()
+    loss = OwnLoss() if pool == "in Python" else None
+    model = ChaCha(budget=1, space={}, init=init, pool=opened, loss=loss)
+    model.run(str(source))
+    model.to_vw(path)
+    rows = [row for row in model.open(str(source)) if isinstance(row, chacha.Example)]
+    cli("transform", str(source), "-m", str(path), "-o", str(out))
+    made = Transform.of(model)
+    assert [made.example(row).line for row in rows] == out.read_text().splitlines()
+    assert "|missing(temp) temp" in out.read_text()
+    vw = workspace("-t", "-i", str(path))
+    fixed = Transform.load(path)
+    for row in rows:
+        unlabelled = chacha.parse_line(row.body)
+        assert vw.predict(fixed.example(unlabelled).line) == champion_says(model, unlabelled)
+    vw.finish()
+    data = FeatureFile.read(features_path(path))
+    native = ChaCha(budget=1, space={}, init=init)
+    native.run(str(source))
+    assert data.recipes == Transform.of(native)._derivation.recipes
+
+
+class OwnLoss(chacha.Squared):
+    """A loss that the engine does not know: all is done in Python."""
+
+
+def test_the_command_line_from_end_to_end(tmp_path: Path) -> None:
+    """Features are tuned by default in tables."""
+    source, path, out = rides(tmp_path / "s.csv", 3000, 1), tmp_path / "m.vw", tmp_path / "o.vw"
+    done = cli("run", str(source), "--to-vw", str(path), "--json", str(tmp_path / "r.json"))
+    result = json.loads((tmp_path / "r.json").read_text())
+    assert result["config"]["features"]
+    assert "#" not in result["vw_args"]
+    names = ", ".join(result["config"]["features"])
+    assert f"# on the stream of chacha transform, with {names}" in done.stderr
+    done = cli("transform", str(source), "-m", str(path), "-o", str(out))
+    assert f"# {names}" in done.stderr
+    vw = workspace("-t", "-i", str(path))
+    lines = out.read_text().splitlines()
+    assert len({vw.predict(line) for line in lines}) > 100
+    vw.finish()
+
+
+def small(path: Path, features: Sequence[str] = ("bins(t,3)",), **init: Any) -> ChaCha:
+    model = ChaCha(budget=1, space={}, init={"features": features, **init})
+    for i in range(300):
+        model.learn_one(f"{i % 7} |t c:{i % 50 + 1 + i / 1000} |h h:{i % 24}")
+    model.to_vw(path)
+    return model
+
+
+def test_numbers_are_read_back_exactly(tmp_path: Path) -> None:
+    path = tmp_path / "m.vw"
+    features = ["bins(t,16)", "onehot(h)", "cyclic(h,24)", "log(t)", "lag(t,7)", "ewma(label,0.01)"]
+    known = small(path, features).pool.recipes()  # type: ignore[attr-defined]
+    read = FeatureFile.read(features_path(path))
+    assert read.recipes == known
+    assert all(np.float32(x) == x for x in known["ewma(label,0.01)"].bases[0].past)
+    assert json.loads(Path(features_path(path)).read_text())["version"] == 1
+
+
+def test_a_file_of_an_old_model_is_removed(tmp_path: Path) -> None:
+    path = tmp_path / "m.vw"
+    small(path)
+    assert (tmp_path / "m.vw.features.json").exists()
+    small(path, features=())
+    assert [p.name for p in tmp_path.iterdir()] == ["m.vw"]
+    assert Transform.load(path).empty
+    (tmp_path / "m.vw.features.json").mkdir()
+    with pytest.raises(PoolError, match=r"features\.json: it is of another model and cannot be re"):
+        small(path)
+
+
+def test_what_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "m.vw.features.json.writing").mkdir()
+    with pytest.raises(PoolError, match=r"m\.vw\.features\.json: cannot be written: Is a dir"):
+        small(tmp_path / "m.vw")
+    with pytest.raises(PoolError, match="nowhere"):
+        small(tmp_path / "nowhere" / "m.vw")
+
+
+def test_a_lost_file(tmp_path: Path) -> None:
+    path = tmp_path / "m.vw"
+    small(path, interactions=[("bins(t,3)", "h")])
+    Path(features_path(path)).unlink()
+    with pytest.raises(PoolError, match=r"its products have derived groups \(bins\(t,3\)\), but"):
+        Transform.load(path)
+    done = cli("transform", "-", "-m", str(path), "-o", "-", stdin="1 |t c:3\n", rc=1)
+    assert done.stdout == ""
+    assert "put it beside the model, or write both anew" in done.stderr
+    small(path, features=())
+    done = cli("transform", "-", "-m", str(path), "-o", "-", stdin="1 |t c:3\n")
+    assert done.stdout == "1 |t c:3\n"
+    assert "there is nothing to derive, the text is plain" in done.stderr
+    assert f"to predict: vw -t -i {path} -p predictions.txt" in done.stderr
+
+
+def test_a_damaged_file_is_told_wherever_it_is_cut(tmp_path: Path) -> None:
+    path = tmp_path / "m.vw"
+    small(path, ["bins(t,3)", "lag(label,2)"])
+    beside = Path(features_path(path))
+    whole = beside.read_bytes()
+    for size in [*range(0, len(whole) - 2, 17), len(whole) - 2]:
+        beside.write_bytes(whole[:size])
+        with pytest.raises(
+            PoolError, match=r"m\.vw\.features\.json: it is no JSON, cut or damaged"
+        ):
+            Transform.load(path)
+    beside.write_bytes(b"\xff" + whole)
+    with pytest.raises(PoolError, match="cut or damaged"):
+        Transform.load(path)
+    assert "cut or damaged" in cli("transform", "-", "-m", str(path), "-o", "-", rc=1).stderr
+    beside.unlink()
+    beside.mkdir()
+    with pytest.raises(PoolError, match="cannot be read: Is a directory"):
+        Transform.load(path)
+
+
+def _places(data: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where something stands in a JSON object."""
+    for key in data if isinstance(data, dict) else range(len(data)):
+        yield (*at, key)
+        if isinstance(data[key], (dict, list)):
+            yield from _places(data[key], (*at, key))
+
+
+ODD: list[Any] = [None, -1, 1.5, "word", [], {}, [None], 1e39, True, 2**40]
+
+
+def test_whatever_stands_in_the_file_is_taken_or_told(tmp_path: Path) -> None:
+    """Every place of it is damaged in many ways; nothing but our own error comes of it."""
+    path = tmp_path / "m.vw"
+    features = ["bins(t,3)", "lag(label,2)", "onehot(h)", "log(t)", "ewma(h,0.5)"]
+    small(path, features)
+    beside = Path(features_path(path))
+    whole = beside.read_text()
+    refused: list[str] = []
+    for place in _places(json.loads(whole)):
+        for odd in [*ODD, ...]:
+            data = json.loads(whole)
+            inner = data
+            for key in place[:-1]:
+                inner = inner[key]
+            if odd is ...:
+                del inner[place[-1]]
+            else:
+                inner[place[-1]] = odd
+            beside.write_text(json.dumps(data))
+            try:
+                Transform.load(path).line("1 |t c:3 |h h:5")
+            except PoolError as error:
+                refused.append(str(error))
+    assert len(refused) > 300
+    assert all(told.startswith(f"{beside}: ") for told in refused)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"chacha": "notes"}, "chacha did not write it"),
+        ({"version": 2}, "it has version 2, but only 1 is read here; read it with the chacha that"),
+        ({"groups": {}}, r"it is damaged: bins\(t,3\) is missing"),
+        ({"groups": {"bin(t,3)": {}}}, r"it is damaged: 'bin\(t,3\)' is no derived group"),
+        ({"config": {"values": {}}}, "it is damaged: not a configuration"),
+    ],
+)
+def test_a_foreign_file_is_told(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    path = tmp_path / "m.vw"
+    small(path)
+    beside = Path(features_path(path))
+    beside.write_text(json.dumps({**json.loads(beside.read_text()), **change}))
+    with pytest.raises(PoolError, match=rf"m\.vw\.features\.json: {message}"):
+        Transform.load(path)
+    beside.write_text("[1, 2]")
+    with pytest.raises(PoolError, match="chacha did not write it"):
+        Transform.load(path)
+
+
+@pytest.mark.parametrize(
+    ("init", "message"),
+    [
+        ({"interactions": [("h", "t")]}, r"its products are h\*t|its products are ht, those of"),
+        ({"learning_rate": 0.1}, "learning_rate is 0.1 in it and 0.5 in the model"),
+        ({"bit_precision": 10}, "bit_precision is 10 in it and 18 in the model"),
+        ({"noconstant": True}, "only one of them has noconstant"),
+        ({"loss_function": "quantile"}, "loss_function is quantile in it and squared in the model"),
+    ],
+)
+def test_the_features_of_another_model_are_refused(
+    tmp_path: Path, init: dict[str, Any], message: str
+) -> None:
+    path, other = tmp_path / "m.vw", tmp_path / "other.vw"
+    small(path, learning_rate=0.5, loss_function="squared")
+    small(other, **init)
+    Path(features_path(other)).replace(features_path(path))
+    with pytest.raises(PoolError, match=f"it belongs to another model than .*{message}"):
+        Transform.load(path)
+
+
+def test_vw_may_go_on_with_the_model(tmp_path: Path) -> None:
+    path = tmp_path / "m.vw"
+    model = small(path, interactions=[("bins(t,3)", "h")], learning_rate=0.25, l2=1e-6)
+    vw = workspace("-i", str(path))
+    vw.learn(Transform.of(model).line("1 |t c:3 |h h:5"))
+    vw.save(str(path))
+    vw.finish()
+    assert Transform.load(path).changed
+    done = cli("transform", "-", "-m", str(path), "-o", "-", stdin="1 |t c:25.025 |h h:5\n")
+    assert f"note: {path} is not the file that" in done.stderr
+    assert "|bins(t,3) c@" in done.stdout
+
+
+def test_functions_of_ones_own(tmp_path: Path) -> None:
+    path = tmp_path / "m.vw"
+    own = {"size": lambda row: {"n": len(row), "a b": row["x"]}}
+    space: Any = {"features": Features(kinds=(), own=own)}
+    model = ChaCha(budget=1, space=space, init={"features": ["own(size)"]})
+    for i in range(50):
+        model.learn_one(f"{i} |a x:{i + 1} |b y")
+    model.to_vw(path)
+    with pytest.raises(PoolError, match=r"own\(size\) is a function of your own, which a file can"):
+        Transform.load(path)
+    told = cli("transform", "-", "-m", str(path), "-o", "-", stdin="1 |a x\n", rc=1).stderr
+    assert "transform in Python: chacha.Transform.load(" in told
+    vw = workspace("-t", "-i", str(path))
+    for transform in (Transform.load(path, own), Transform.of(model)):
+        text = transform.line("|a x:3 |b y")
+        assert text == "|a x:3 |b y |own(size) n:2.0 a%20b:3.0"
+        assert vw.predict(text) == model.predict_one("|a x:3 |b y")
+        assert transform.line("|a x |own(size) mine") == "|a x |own(size) mine"
+    vw.finish()
+    failing = Transform.load(path, {"size": lambda row: {"n": math.nan}})
+    with pytest.raises(BadExample, match="values must be finite"):
+        failing.line("|a x")
+
+
+def test_a_model_of_vw_goes_on_with_the_text(tmp_path: Path) -> None:
+    path = tmp_path / "m.vw"
+    model = small(path, interactions=[("bins(t,3)", "h")], learning_rate=0.25)
+    again = ChaCha.from_vw(path, budget=1, space={})
+    assert again.champion == Config(model.champion.interactions, model.champion.values)
+    for line in ("|t c:3 |h h:5", "|t c:77.5 |h h:2"):
+        assert again.predict_one(Transform.load(path).line(line)) == model.predict_one(line)
+    with pytest.raises(ConfigError, match=r"goes on with the text of chacha transform"):
+        ChaCha.from_vw(path, space=SPACE)
+
+
+def test_labels_are_those_that_the_learner_takes(tmp_path: Path) -> None:
+    path = tmp_path / "m.vw"
+    init = {"features": ["lag(label,1)"]}
+    model = ChaCha(budget=1, space={}, init=init, loss=chacha.Logistic())
+    for i in range(20):
+        model.learn_one(f"{i % 2} |a x:{i}")
+    model.to_vw(path)
+    stdin = "0 |a x:3\n7 |a x:2\n|a x:2\n"
+    words = ("transform", "-", "-m", str(path), "-o", "-")
+    done = cli(*words, stdin=stdin)
+    assert done.stdout == ("-1.0 |a x:3 |lag(label,1) label.1\n|a x:2 |lag(label,1) label.1:-1.0\n")
+    assert "skipped: 1 label refused; first: -:2: the label is 7.0" in done.stderr
+    assert "2 examples written" in done.stderr
+    assert "to learn anew: vw --loss_function logistic  # lag(label,1)" in done.stderr
+    assert "the label is 7.0" in cli(*words, "--on-bad", "error", stdin=stdin, rc=1).stderr
+
+
+def test_the_command_line_and_its_errors(tmp_path: Path) -> None:
+    path, source = tmp_path / "m.vw", tmp_path / "s.vw"
+    small(path)
+    source.write_text("1 |t c:3 |h h:5\n" * 3)
+    words = ("transform", str(source), "-m", str(path))
+    for name, told in (("o.vw.gz", " -d "), ("o.vw.zst", "zstd -dc "), ("o.vw", " -d ")):
+        done = cli(*words, "-o", str(tmp_path / name))
+        assert f"{told}{tmp_path / name}" in done.stderr
+        assert sum("|bins(t,3) c@" in row.line for row in chacha.open_source(tmp_path / name)) == 3  # type: ignore[union-attr]
+    for taken in (source, path, Path(features_path(path))):
+        before = taken.read_bytes()
+        assert "it is read from" in cli(*words, "-o", str(taken), rc=2).stderr
+        assert taken.read_bytes() == before
+    assert "VW does not read Parquet" in cli(*words, "-o", "o.parquet", rc=2).stderr
+    assert "choose .vw" in cli(*words, "-o", "o.xls", rc=2).stderr
+    cli("transform", str(source), "-o", "-", rc=2)
+    cli(*words, rc=2)
+    nowhere = cli("transform", str(source), "-m", "nowhere.vw", "-o", "-", rc=1).stderr
+    assert "nowhere.vw: cannot be read: No such file" in nowhere
+    told = cli("transform", str(source), "-m", str(source), "-o", "-", rc=1).stderr
+    assert "is not a VW model" in told
+    assert "no such file" in cli("transform", "no.csv", "-m", str(path), "-o", "-", rc=1).stderr
+
+
+def test_run_does_not_write_over_its_own_features(tmp_path: Path) -> None:
+    out = str(tmp_path / "m.vw")
+    words = ("run", "synth:fried,n=9", "-q", "--to-vw", out)
+    told = cli(*words, "--json", features_path(out), rc=2).stderr
+    assert "--json writes there too" in told
+    cli(*words)
+    assert [p.name for p in tmp_path.iterdir()] == ["m.vw"]

@@ -1,0 +1,65 @@
+"""Columns of a table that are constant, always empty, infinite now and then, or drift wildly."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+
+import chacha
+from chacha import ChaCha, NativePool, OnBad, TableSpec
+from chacha.config.derived_groups import derived
+from chacha.pools.base import LivePool
+from tests.drivers.test_contest_native import PlainPool
+from tests.features.test_parity import Row, Table, arrow_of, features_in, model
+from tests.support.native_runs import state
+
+
+def rough(n: int, seed: int = 0) -> Table:
+    rng, table = random.Random(f"rough columns {seed}"), Table()
+    for i in range(n):
+        row: Row = {"good": rng.uniform(-3, 3), "same": 7.0, "never": None}
+        row["wild"] = rng.gauss(0, 1) * 10.0 ** (i / 10)  # up to 1e30
+        row["odd"] = rng.choice([math.inf, -math.inf]) if i % 17 == 5 else rng.uniform(0, 9)
+        table.append((row, 5 * math.sin(2 * row["good"]) + rng.gauss(0, 0.1)))
+    return table
+
+
+def passed(pool: LivePool, table: Table) -> tuple[ChaCha, list[float], int]:
+    found = model(pool)
+    source = found.open(arrow_of(table), TableSpec(target="y"))
+    track: list[float] = []
+    for stretch in found.stretches(source, on_bad=OnBad.SKIP, record=True):
+        assert stretch.served is not None
+        track += stretch.served.predictions
+    return found, track, sum(found.summary().skipped.values())
+
+
+@pytest.mark.parametrize("pool", [NativePool, PlainPool])
+def test_rows_with_infinite_cells_leave_no_trace(pool: type[NativePool]) -> None:
+    """They are refused and counted; knots, decisions and predictions are as without them."""
+    table = rough(300)
+    finite = [(x, y) for x, y in table if math.isfinite(x["odd"])]
+    found, track, skipped = passed(pool(), table)
+    clean, expected, none = passed(pool(), finite)
+    assert (skipped, none) == (len(table) - len(finite), 0)
+    assert track == expected
+    told = {"summary": None}  # it counts what was skipped
+    assert state(found) | told == state(clean) | told
+    assert found.observed.columns == clean.observed.columns
+
+
+def test_every_prediction_is_finite_and_nothing_is_made_of_nothing() -> None:
+    found, track, _ = passed(NativePool(), rough(300))
+    plain, same, _ = passed(PlainPool(), rough(300))
+    assert track == same
+    assert state(found) == state(plain)
+    assert all(map(math.isfinite, track))
+    tried = [made for name in features_in(found) if (made := derived(name)) is not None]
+    assert {made.source for made in tried if made.kind == "bins"} == {"good", "odd", "wild"}
+    assert {made.kind for made in tried if made.source == "never"} <= {"missing", "lag"}
+    known = {column.group: column.distinct for column in found.observed.columns}
+    assert known["same"] == 1
+    assert "never" not in known
+    assert chacha.Transform.of(found).groups == found.champion.features

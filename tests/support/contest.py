@@ -1,0 +1,134 @@
+"""A contest without a stream: the raw predictions are the test's own, the label is 0."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from chacha import Config, Decision, Example, PoolError
+from chacha.config.derived_groups import Column
+from chacha.config.space import Interactions, LogUniform, Space
+from chacha.data.example import parse_line
+from chacha.losses import Squared
+from chacha.rules.contest.betting import PairedBetting
+from chacha.rules.contest.contest import Contest
+from chacha.rules.contest.rotation import Asked, Given, Move, NextMove
+from chacha.rules.stream_facts import Round
+from tests.support.scripted import ScriptedOracle, conf, name_of
+
+__all__ = [
+    *("Counted", "FakePool", "Seen", "contest", "feed", "kinds", "rates", "scripted", "until"),
+]
+
+Raw = Callable[[Config], float]
+
+
+@dataclass
+class Seen:
+    """What the stream has shown; a test may add groups."""
+
+    groups: Sequence[str] = ("a", "b")
+    columns: Sequence[Column] = ()
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        return dict.fromkeys(self.groups, 1)
+
+    @property
+    def example(self) -> Example:
+        return _example(tuple(self.groups))
+
+
+@cache
+def _example(groups: Sequence[str]) -> Example:
+    return parse_line("0 " + " ".join(f"|{group} x" for group in groups))
+
+
+def contest(moves: NextMove, initial: Config | None = None, **given: Any) -> Contest:
+    """Small leases and soon decisions, unless the test says otherwise."""
+    rules: dict[str, Any] = {"budget": 3, "evidence": PairedBetting(), "first_lease": 200, **given}
+    return Contest(Config() if initial is None else initial, moves=moves, **rules)
+
+
+def scripted(script: Mapping[str, Sequence[str]], **given: Any) -> Contest:
+    """Challengers that are names; the oracle says which."""
+    return contest(Given(ScriptedOracle(script)), conf("init"), **given)
+
+
+def feed(
+    core: Contest, seen: Seen, raw: Raw | Mapping[str, float], weight: float = 1.0
+) -> list[Decision]:
+    """One example with label 0: every live model predicts what the test says."""
+    found = raw if callable(raw) else lambda c: raw[name_of(c)]
+    made = {c: found(c) for c in core.live}
+    served = core.serve(made)
+    return core.see(Round(seen.example, made, served, 0.0, weight, Squared()), seen)
+
+
+def until(
+    core: Contest, seen: Seen, raw: Raw | Mapping[str, float], kind: str, most: int = 5000
+) -> list[Decision]:
+    """Examples until a decision of that kind; what was decided with it."""
+    for _ in range(most):
+        decisions = feed(core, seen, raw)
+        if kind in kinds(decisions):
+            return decisions
+    raise AssertionError(f"no {kind} in {most} examples")
+
+
+def kinds(decisions: Sequence[Decision]) -> list[str]:
+    return [d.kind for d in decisions]
+
+
+def rates() -> Space:
+    """Products, and a rate."""
+    return Space.of({"interactions": Interactions(), "learning_rate": LogUniform(2**-11, 2**9)})
+
+
+@dataclass
+class Counted:
+    """Moves, and how often each of them went live next to which champion."""
+
+    moves: Any
+    gone: dict[tuple[Config, str, Any], int] = field(default_factory=dict)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.moves, name)
+
+    def next(self, asked: Asked) -> Move | None:
+        move: Move | None = self.moves.next(asked)
+        if move is not None:
+            key = asked.champion, move.kind, move.name
+            self.gone[key] = self.gone.get(key, 0) + 1
+        return move
+
+
+class FakePool:
+    """Every model predicts what the test says; some configurations are refused."""
+
+    def __init__(self, raw: Raw, refuses: Callable[[Config], bool] = lambda c: False) -> None:
+        self.raw, self.refuses = raw, refuses
+        self.live: list[Config] = []
+
+    def fresh(self) -> FakePool:
+        return FakePool(self.raw, self.refuses)
+
+    def default(self, key: str) -> float | None:
+        return None
+
+    def start(self, config: Config) -> None:
+        if self.refuses(config):
+            raise PoolError(f"no model for {config}")
+        assert config not in self.live
+        self.live.append(config)
+
+    def stop(self, config: Config) -> None:
+        self.live.remove(config)
+
+    def predict(self, example: Example) -> Mapping[Config, float]:
+        return {c: self.raw(c) for c in self.live}
+
+    def learn(self, example: Example) -> Mapping[Config, float]:
+        return self.predict(example)
