@@ -99,7 +99,7 @@ def write_vw_json(table: pa.Table, path: Path) -> None:
             file.write(json.dumps(example) + "\n")
 
 
-def files(table: pa.Table, folder: Path) -> dict[str, Callable[[], chacha.Source]]:
+def files(table: pa.Table, folder: Path) -> dict[str, Callable[[], chacha.sources.Source]]:
     """The table in every format: what opens it."""
     pacsv.write_csv(table, folder / "t.csv")
     with pa.CompressedOutputStream(folder / "t.csv.gz", "gzip") as file:
@@ -112,7 +112,7 @@ def files(table: pa.Table, folder: Path) -> dict[str, Callable[[], chacha.Source
     write_libsvm(table, folder / "t.libsvm")
     write_vw(table, folder / "t.vw")
     write_vw_json(table, folder / "t.vwjson")
-    found: dict[str, Callable[[], chacha.Source]] = {
+    found: dict[str, Callable[[], chacha.sources.Source]] = {
         path.name.removeprefix("t"): lambda path=path: chacha.open_source(path)  # type: ignore[misc]
         for path in sorted(folder.iterdir())
     }
@@ -128,7 +128,7 @@ def files(table: pa.Table, folder: Path) -> dict[str, Callable[[], chacha.Source
     return found
 
 
-def read(open_it: Callable[[], chacha.Source]) -> float:
+def read(open_it: Callable[[], chacha.sources.Source]) -> float:
     """The CPU time of reading a source to its end."""
     gc.freeze()  # the tables of this benchmark are not the reader's to walk over
     began = cpu()

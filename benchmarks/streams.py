@@ -170,5 +170,5 @@ def sparse(rows: int) -> Stream:
         for group in sorted(sizes)
     }
     table = pa.table({**texts, TARGET: [example.label for example in examples]})
-    spec = chacha.TableSpec(target=TARGET, kinds=dict.fromkeys(texts, chacha.Kind.TEXT))
+    spec = chacha.TableSpec(target=TARGET, kinds=dict.fromkeys(texts, chacha.sources.Kind.TEXT))
     return Stream("sparse", lines, table, told, chosen, spec)

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import chacha
-from chacha.drivers.native import FusedDriver
+from chacha.drivers.native import NativeDriver
 from chacha.pools.native import NativePool
 from ours import held
 from streams import Stream, dense
@@ -31,7 +31,7 @@ def cpu(work: Callable[[], object]) -> float:
     return time.process_time() - began
 
 
-def advance(driver: FusedDriver, data: bytes) -> None:
+def advance(driver: NativeDriver, data: bytes) -> None:
     """All lines with the statistics, from memory."""
     at = 0
     while at < len(data):
@@ -51,7 +51,7 @@ def passes(stream: Stream, path: Path) -> list[float]:
     in_memory = held(5, stream.products)
     in_memory.run(path, limit=1)
     driver = in_memory._driver
-    assert isinstance(driver, FusedDriver)
+    assert isinstance(driver, NativeDriver)
     found.append(cpu(lambda: advance(driver, data)))
     whole = held(5, stream.products)
     found.append(cpu(lambda: whole.run(path)))

@@ -19,11 +19,12 @@ from pathlib import Path
 from statistics import fmean, pstdev
 from typing import Any
 
-from chacha import LogTarget, SampleComplexity
-from chacha.compare import Outcome, Settings, Stream, Study
+from chacha import SampleComplexity
+from chacha.compare import CommonSettings, Outcome, Stream, Study
 from chacha.compare.result_cache import Kept
 from chacha.resources import cores
-from chacha.source_profile import Survey
+from chacha.source_profile import SourceProfile
+from chacha.sources import LogTarget
 from datasets import DataSet
 
 __all__ = ["Beside", "beside_lines", "run_beside"]
@@ -57,7 +58,7 @@ def write_text(data: DataSet, path: Path) -> None:
         header, *cells = csv.reader(file)
     target = header.index(data.target) if data.target else len(header) - 1
     labels = [float(row.pop(target)) for row in cells]
-    shift = Survey(len(labels), min(labels), max(labels)).shift(LogTarget.AUTO)
+    shift = SourceProfile(len(labels), min(labels), max(labels)).shift(LogTarget.AUTO)
     size = math.ceil((len(header) - 1) / len(GROUPS))
     codes: dict[int, dict[str, int]] = {}
     with path.open("w") as out:
@@ -92,7 +93,7 @@ def run_beside(sets: Sequence[DataSet], out: Path, kept: Kept) -> tuple[list[Bes
         stream = Stream(str(path))
 
         def study(evidence: SampleComplexity, *methods: str, at: Stream = stream) -> Runs:
-            settings = Settings(evidence=evidence)
+            settings = CommonSettings(evidence=evidence)
             made = Study([at], methods, MANY, settings=settings, home=kept.home)
             return made.finish().outcomes[at.name]
 

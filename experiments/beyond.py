@@ -10,21 +10,13 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from chacha import (
-    ChaCha,
-    ChampionServes,
-    FromScratch,
-    Interactions,
-    LogUniform,
-    Moves,
-    PairedBernstein,
-    Screening,
-    Space,
-    with_log_target,
-)
-from chacha.compare import METHODS, Calibrating, Calibration, Method, Settings, Stream
+from chacha import ChaCha, Interactions, LogUniform, Space
+from chacha.compare import METHODS, Calibrating, Calibration, CommonSettings, Method, Stream
 from chacha.compare.result_cache import Kept, key_of
 from chacha.resources import cores, cpu_seconds
+from chacha.rules import FromScratch
+from chacha.rules.contest import ChampionServes, Moves, PairedBernstein, Screening
+from chacha.source_profile import with_log_target
 from chacha.sources import DictReader
 from datasets import DataSet, stream_of
 from results_page import table
@@ -203,8 +195,8 @@ def _null_rows(
         yield [name, str(found.examples), f"{found.false} of {found.runs}", *_rate(found)]
 
 
-def _both() -> Settings:
-    return Settings(space=SPACES["NI+LR"])
+def _both() -> CommonSettings:
+    return CommonSettings(space=SPACES["NI+LR"])
 
 
 def _rate(found: Calibration) -> list[str]:
@@ -246,7 +238,7 @@ def _pass(make: Callable[[], ChaCha], data: DataSet, limit: int) -> tuple[ChaCha
         stream = stream_of(data, limit)
         source = with_log_target(stream.open(DictReader(), None), stream.log_target)
         began = cpu_seconds()
-        for _stretch in model.stretches(source, limit=limit):
+        for _stretch in model.chunks(source, limit=limit):
             pass
         best = min(best, cpu_seconds() - began)
     return model, best
@@ -285,7 +277,7 @@ def _drift(rows: int) -> str:
         before = 0.0
         ends = iter((half, rows))
         end = next(ends)
-        for _ in model.stretches(source, until=lambda: end):  # noqa: B023
+        for _ in model.chunks(source, until=lambda: end):  # noqa: B023
             if model.examples == half:
                 before, end = model.served.total, next(ends)
         losses = before / half, (model.served.total - before) / (rows - half)

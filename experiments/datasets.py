@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from chacha import Categories, ConfigError, LogTarget, TableSpec
+from chacha import TableSpec
 from chacha.compare import Stream
+from chacha.errors import ConfigError
+from chacha.sources import Categories, LogTarget
 
 __all__ = [
     "LISTED",

@@ -11,8 +11,9 @@ from statistics import fmean
 from typing import Any
 
 from beyond import LIMIT, MAIN, MORE
-from chacha import Categories, ChaCha, Features, Logistic, LogTarget, Space, TableSpec
-from chacha.compare import METHODS, Method, Row, Settings, Stream, rows_of
+from chacha import ChaCha, DerivedFeatures, Logistic, Space, TableSpec
+from chacha.compare import METHODS, CommonSettings, Method, Row, Stream, rows_of
+from chacha.sources import Categories, LogTarget
 from datasets import DataSet, find_binary
 from results_page import table
 from tasks import BUDGET, SPACES, Lab
@@ -22,7 +23,7 @@ __all__ = ["feature_values"]
 TREE = "river:HoeffdingTreeRegressor"
 CLASSIFIERS = ("river:LogisticRegression", "river:HoeffdingTreeClassifier", "river:ARFClassifier")
 SLOW = 20_000  # rows for learners that take their time
-SPACE = replace(SPACES["NI+LR"], features=Features())
+SPACE = replace(SPACES["NI+LR"], features=DerivedFeatures())
 Rows = Mapping[str, Mapping[str, Row]]  # by data set and method
 
 
@@ -63,7 +64,7 @@ def _run(
     **settings: Any,
 ) -> Rows:
     streams = {data.name: _stream(data, limit, log_target) for data in sets}
-    made = Settings(budget=BUDGET, space=SPACE, **settings)
+    made = CommonSettings(budget=BUDGET, space=SPACE, **settings)
     outcomes = lab.study(f"features, {limit} examples", list(streams.values()), methods, made, 1)
     return {
         name: rows_of(found)

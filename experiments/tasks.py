@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from chacha import Interactions, LogUniform, SampleComplexity, Space
-from chacha.compare import Failure, Method, Outcome, Row, Settings, Stream, Study, rows_of
+from chacha.compare import CommonSettings, Failure, Method, Outcome, Row, Stream, Study, rows_of
 from datasets import DataSet, stream_of
 
 __all__ = ["AUTHORS", "PRINTED", "Found", "Lab", "Task"]
@@ -75,7 +75,7 @@ class Lab:
         """The methods on the data sets; one line on stderr tells how long it took."""
         if not sets:
             return Found()
-        settings = Settings(
+        settings = CommonSettings(
             budget=BUDGET, space=SPACES[task.space], evidence=CONSTANTS[task.constants]
         )
         told = f"{task.space}, up to {task.limit} examples, {task.constants} constants"
@@ -93,7 +93,7 @@ class Lab:
         told: str,
         streams: Sequence[Stream],
         methods: Sequence[str | Method],
-        settings: Settings,
+        settings: CommonSettings,
         seeds: int,
     ) -> Mapping[str, dict[str, list[Outcome]]]:
         """What the methods came to on streams, by their names."""

@@ -13,19 +13,9 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
-from chacha import (
-    ChaCha,
-    ChampionChallengers,
-    Config,
-    Decision,
-    LeaseDoubled,
-    RandomChallengers,
-    Retired,
-    Scheduler,
-    WentLive,
-    WithoutChampion,
-)
+from chacha import ChaCha, Config, Decision, LeaseDoubled, Retired, WentLive
 from chacha.compare import Method
+from chacha.rules.paper import ChampionChallengers, RandomChallengers, Scheduler, WithoutChampion
 from chacha.rules.paper.comparators import LeasesOnly, NoLeases, NoSlotForTheChampion
 
 __all__ = ["NUMBERS_FIRST", "RESTARTED"]

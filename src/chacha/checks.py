@@ -245,7 +245,7 @@ def check_a_copy_goes_on_from_its_source(make: MakePool) -> None:
     learned = [pool.learn(example) for example in after]
     assert [p[PLAIN] for p in learned] == _lessons(alone, after, PLAIN), "the source was changed"
     assert any(p[CROSSED] != p[PLAIN] for p in learned), "the copy does not learn what is new"
-    pool.settle(CROSSED)
+    pool.undamp(CROSSED)
     pool.stop(PLAIN)
     assert list(pool.live) == [CROSSED]
     for source, config in ((PLAIN, DEEPER), (CROSSED, CROSSED)):
@@ -258,7 +258,7 @@ def check_a_copy_goes_on_from_its_source(make: MakePool) -> None:
 
 def check_derived_groups_are_for_those_that_have_them(make: MakePool) -> None:
     """If a pool derives: a model uses the derived groups of its configuration, and no others."""
-    coded = Config(features=["onehot(a)"])
+    coded = Config(derived=["onehot(a)"])
     crossed = Config([("b", "onehot(a)")], {}, ["onehot(a)"])
     pool, plain = _pool(make, PLAIN, coded, crossed), _pool(make, PLAIN)
     if not isinstance(pool, Derives):

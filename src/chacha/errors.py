@@ -54,7 +54,7 @@ class DataError(ChaChaError, ValueError):
     """The data is wrong; the message names the place.
 
     >>> import chacha
-    >>> issubclass(chacha.BadExample, chacha.DataError), issubclass(chacha.DataError, ValueError)
+    >>> issubclass(chacha.errors.BadExample, chacha.errors.DataError), issubclass(chacha.errors.DataError, ValueError)
     (True, True)
     """
 
@@ -75,7 +75,7 @@ class BadExample(DataError):
     `reason` is the short form by which skipped rows are counted.
 
     >>> import chacha
-    >>> chacha.parse_line("nan |a x:1")
+    >>> chacha.data.parse_line("nan |a x:1")
     Traceback (most recent call last):
     chacha.errors.BadExample: the label is 'nan'; labels must be finite numbers
     """

@@ -9,31 +9,33 @@ from os import PathLike
 from typing import Any, Unpack
 
 from chacha.config.config import Config
+from chacha.config.describe import describe
 from chacha.config.space import Choice, Domain, Interactions, Space
 from chacha.drivers.base import Core
 from chacha.drivers.native import make_driver
-from chacha.drivers.native_dicts import Quick
-from chacha.drivers.records import LiveModel, Step, Stretch, Summary, describe
+from chacha.drivers.native_dicts import FastPath
+from chacha.drivers.records import Chunk, LiveModel, Step, Summary
 from chacha.export.champion_file import load_champion, save_champion, settings_of
-from chacha.intake import Features, Intake
+from chacha.intake import ExampleLike, Intake
 from chacha.losses import Loss, Squared, check_scale
 from chacha.pools import default_pool
 from chacha.pools.base import LivePool
 from chacha.progress import ProgressTable
-from chacha.rulebook import Rulebook, Settings, check_parts, whole
+from chacha.rulebook import Rulebook, Settings, check_parts, whole_number
 from chacha.rules.contest.betting import PairedBetting
 from chacha.rules.contest.blending import Blending
 from chacha.rules.contest.contest import Contest
-from chacha.rules.contest.rotation import NextMove
+from chacha.rules.contest.rotation import MoveSource
 from chacha.rules.contest.screening import Screening
 from chacha.rules.decisions import Decision
 from chacha.rules.oracle import ConfigOracle
-from chacha.rules.paper.bounds import Evidence, SampleComplexity, Standing
+from chacha.rules.paper.bounds import Evidence, SampleComplexity
 from chacha.rules.paper.champion import ChampionChallengers
-from chacha.rules.starting import FromScratch, HeadStart
+from chacha.rules.standing import Standing
+from chacha.rules.starting import Starting
 from chacha.rules.stream_facts import StreamFacts
 from chacha.sources import OnBad, Skipped, Source, TableSpec, open_source
-from chacha.streaming import FAR, Passing
+from chacha.streaming import FAR, StreamPass
 from chacha.tickets import Ticket, Tickets
 
 __all__ = ["ChaCha"]
@@ -96,12 +98,12 @@ class ChaCha:
         space: Mapping[str, Interactions | Domain] | Space | None = None,
         init: Mapping[str, Any] | None = None,
         pool: LivePool | None = None,
-        oracle: ConfigOracle | NextMove | None = None,
+        oracle: ConfigOracle | MoveSource | None = None,
         evidence: Evidence | PairedBetting | None = None,
         loss: Loss | None = None,
         algorithm: type[ChampionChallengers] | None = None,
         lease_factor: int = 5,
-        starting: FromScratch | HeadStart | None = None,
+        starting: Starting | None = None,
         screening: Screening | None = None,
         blending: Blending | None = None,
         first_lease: int = 1000,
@@ -111,9 +113,9 @@ class ChaCha:
         max_pending: int = 10_000,
         ticket_life: int = 1_000_000,
     ) -> None:
-        budget = whole("budget", budget, 1, " (live models, the champion included)")
-        seed = whole("seed", seed, 0)
-        keep_decisions = whole("keep_decisions", keep_decisions, 0)
+        budget = whole_number("budget", budget, 1, " (live models, the champion included)")
+        seed = whole_number("seed", seed, 0)
+        keep_decisions = whole_number("keep_decisions", keep_decisions, 0)
         check_parts(pool=pool, loss=loss)
         self.rules = Rulebook(
             evidence, algorithm, oracle, lease_factor, starting, blending, screening, first_lease
@@ -143,7 +145,7 @@ class ChaCha:
         )
         self.skipped = Skipped()
         self.reader, self._labelled = self._intake.reader, self._intake.labelled
-        self._quick = Quick(self._driver, self.reader)
+        self._fast_path = FastPath(self._driver, self.reader)
         self._tickets = Tickets(max_pending, ticket_life)
 
     @classmethod
@@ -253,33 +255,33 @@ class ChaCha:
             "ticket_life": self._tickets.life,
         }
 
-    def predict_one(self, x: Features) -> float:
+    def predict_one(self, x: ExampleLike) -> float:
         """The served prediction for `x`. A pure read: nothing changes.
 
         `x` is a dict, flat or of groups, or a line of VW text.
         """
-        if (served := self._quick.serve(x)) is not None:
+        if (served := self._fast_path.serve(x)) is not None:
             return served
         served = self.loss_function.served(self._driver.predict(self._intake.example(x)).served)
-        self._quick.remember(x)
+        self._fast_path.remember(x)
         return served
 
     def learn_one(
-        self, x: Features, y: float | None = None, weight: float | None = None
+        self, x: ExampleLike, y: float | None = None, weight: float | None = None
     ) -> list[Decision]:
         """Learn `x` with label `y`; returns the decisions it led to.
 
         `y` may be left out when `x` is a line of VW text that holds it.
         """
-        if (decisions := self._quick.learn(x, y, weight)) is not None:
+        if (decisions := self._fast_path.learn(x, y, weight)) is not None:
             return decisions
         example = self._labelled(self._intake.example(x), y, weight)
         self._settle(x)
         decisions = self._driver.learn(example).decisions
-        self._quick.remember(x)
+        self._fast_path.remember(x)
         return decisions
 
-    def ask(self, x: Features) -> Ticket:
+    def ask(self, x: ExampleLike) -> Ticket:
         """Predict now, learn when the label comes: :meth:`tell` takes the ticket.
 
         >>> import chacha
@@ -334,7 +336,7 @@ class ChaCha:
         shown = ProgressTable(self)
         until = shown.next_row if progress else lambda: FAR
         opened = self.open(source, table, y)
-        for _ in self.stretches(opened, limit=limit, on_bad=on_bad, until=until):
+        for _ in self.chunks(opened, limit=limit, on_bad=on_bad, until=until):
             if progress:
                 for line in shown.see():
                     print(line, file=sys.stderr)
@@ -351,12 +353,12 @@ class ChaCha:
 
         >>> import chacha
         >>> model = chacha.ChaCha.paper(pool=chacha.ReferencePool())
-        >>> [step.loss for step in model.steps(chacha.Rows(["1 |a x", "1 |a x"]))][0]
+        >>> [step.loss for step in model.steps(chacha.sources.Rows(["1 |a x", "1 |a x"]))][0]
         1.0
         """
-        return Passing(self._driver, source, self.skipped, self._intake, on_bad, limit).steps()
+        return StreamPass(self._driver, source, self.skipped, self._intake, on_bad, limit).steps()
 
-    def stretches(
+    def chunks(
         self,
         source: Source,
         *,
@@ -364,7 +366,7 @@ class ChaCha:
         on_bad: OnBad | None = None,
         until: Callable[[], int] = lambda: FAR,
         record: bool = False,
-    ) -> Iterator[Stretch]:
+    ) -> Iterator[Chunk]:
         """As :meth:`steps`, many examples at a time: the way of :meth:`run`.
 
         A stretch ends at a decision, and never goes beyond the count of examples that `until`
@@ -372,15 +374,15 @@ class ChaCha:
 
         >>> import chacha
         >>> model = chacha.ChaCha.paper()
-        >>> rows = chacha.Rows(["1 |a x", "1 |a x"])
-        >>> sum(stretch.examples for stretch in model.stretches(rows))
+        >>> rows = chacha.sources.Rows(["1 |a x", "1 |a x"])
+        >>> sum(stretch.examples for stretch in model.chunks(rows))
         2
         """
-        return Passing(
+        return StreamPass(
             self._driver, source, self.skipped, self._intake, on_bad, limit, until
-        ).stretches(record)
+        ).chunks(record)
 
-    def _settle(self, x: Features) -> None:
+    def _settle(self, x: ExampleLike) -> None:
         """The first flat dict that is learned or asked decides the groups; dicts have columns."""
         if isinstance(x, Mapping):
             self._intake.reader.settle(x)

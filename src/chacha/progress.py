@@ -9,7 +9,7 @@ from typing import Protocol
 
 from chacha.config.config import Config
 from chacha.errors import ConfigError
-from chacha.rules.paper.bounds import Standing
+from chacha.rules.standing import Standing
 
 __all__ = ["ProgressTable", "Spacing"]
 

@@ -8,7 +8,7 @@ from operator import index
 from typing import Any, TypedDict
 
 from chacha.config.config import Config
-from chacha.config.derived_groups import Features
+from chacha.config.derived_groups import DerivedFeatures
 from chacha.config.space import RATES, Domain, Interactions, Space
 from chacha.errors import ConfigError
 from chacha.losses import Loss
@@ -17,20 +17,21 @@ from chacha.rules.contest.betting import PairedBetting
 from chacha.rules.contest.blending import Blending
 from chacha.rules.contest.contest import Contest
 from chacha.rules.contest.moves import Moves
-from chacha.rules.contest.rotation import Given, NextMove
+from chacha.rules.contest.rotation import MoveSource, OracleMoves
 from chacha.rules.contest.screening import Screening
-from chacha.rules.oracle import ConfigOracle, DefaultOracle
+from chacha.rules.oracle import ConfigOracle
 from chacha.rules.paper.bounds import Evidence, SampleComplexity
 from chacha.rules.paper.champion import ChampionChallengers
-from chacha.rules.starting import FromScratch, HeadStart
+from chacha.rules.paper.default_oracle import DefaultOracle
+from chacha.rules.starting import Starting
 
-__all__ = ["Rulebook", "Settings", "check_parts", "whole"]
+__all__ = ["Rulebook", "Settings", "check_parts", "whole_number"]
 
 
-def whole(name: str, value: Any, least: int, about: str = "") -> int:
+def whole_number(name: str, value: Any, least: int, about: str = "") -> int:
     """`value` as a whole number of at least `least`, or an error that names the setting.
 
-    >>> whole("budget", 0, 1)
+    >>> whole_number("budget", 0, 1)
     Traceback (most recent call last):
     chacha.errors.ConfigError: budget must be a whole number of at least 1, got 0
     """
@@ -52,7 +53,6 @@ PARTS = {
     "oracle": ("__call__ next", "a function of the champion and the groups"),
     "evidence": ("burn_in needed", "PairedBetting() or SampleComplexity()"),
     "algorithm": ("scheduling", "the class Exhaustive"),
-    "starting": ("start", "HeadStart() or FromScratch()"),
     "blending": ("choose", "Blending() or ChampionServes()"),
     "screening": ("looks", "Screening()"),
 }
@@ -79,12 +79,12 @@ class Settings(TypedDict, total=False):
     space: Mapping[str, Interactions | Domain] | Space | None
     init: Mapping[str, Any] | None
     pool: LivePool | None
-    oracle: ConfigOracle | NextMove | None
+    oracle: ConfigOracle | MoveSource | None
     evidence: Evidence | PairedBetting | None
     loss: Loss | None
     algorithm: type[ChampionChallengers] | None
     lease_factor: int
-    starting: FromScratch | HeadStart | None
+    starting: Starting | None
     screening: Screening | None
     blending: Blending | None
     first_lease: int
@@ -107,21 +107,25 @@ class Rulebook:
 
     evidence: Evidence | PairedBetting | None = None
     algorithm: type[ChampionChallengers] | None = None
-    oracle: ConfigOracle | NextMove | None = None
+    oracle: ConfigOracle | MoveSource | None = None
     lease_factor: int = 5
-    starting: FromScratch | HeadStart | None = None
+    starting: Starting | None = None
     blending: Blending | None = None
     screening: Screening | None = None
     first_lease: int = 1000
 
     def __post_init__(self) -> None:
-        whole("lease_factor", self.lease_factor, 1)
-        whole("first_lease", self.first_lease, 1)
+        whole_number("lease_factor", self.lease_factor, 1)
+        whole_number("first_lease", self.first_lease, 1)
         parts = {f.name: getattr(self, f.name) for f in fields(self) if f.name in PARTS}
         check_parts(**parts)
+        if self.starting is not None and not isinstance(self.starting, Starting):
+            raise ConfigError(
+                f"starting must be HeadStart() or FromScratch(), got {self.starting!r}"
+            )
         if self.paper and isinstance(self.evidence, PairedBetting):
             raise ConfigError("paired evidence is not for the algorithms of the paper")
-        wrong = [n for n in ("starting", "blending", "screening") if parts[n] is not None]
+        wrong = [n for n in ("starting", "blending", "screening") if getattr(self, n) is not None]
         if self.paper and wrong:
             raise ConfigError(f"{wrong[0]} is for the recommended rules, not for the paper's")
 
@@ -144,7 +148,7 @@ class Rulebook:
         return Space(
             Interactions(),
             {"learning_rate": RATES} if rate else {},
-            Features(text=False) if derives else None,
+            DerivedFeatures(text=False) if derives else None,
         )
 
     def core(
@@ -155,8 +159,8 @@ class Rulebook:
         if self.paper and space.features is not None:
             raise ConfigError("features are for the recommended rules, not for the paper's")
         if self.paper:
-            assert not isinstance(self.evidence, PairedBetting | NextMove)
-            assert not isinstance(oracle, NextMove)
+            assert not isinstance(self.evidence, PairedBetting | MoveSource)
+            assert not isinstance(oracle, MoveSource)
             return (self.algorithm or ChampionChallengers)(
                 initial,
                 budget=budget,
@@ -178,7 +182,7 @@ class Rulebook:
         )
 
 
-def _moves(oracle: ConfigOracle | NextMove | None, space: Space, seed: int) -> NextMove:
+def _moves(oracle: ConfigOracle | MoveSource | None, space: Space, seed: int) -> MoveSource:
     if oracle is None:
         return Moves(space, seed)
-    return oracle if isinstance(oracle, NextMove) else Given(oracle)
+    return oracle if isinstance(oracle, MoveSource) else OracleMoves(oracle)

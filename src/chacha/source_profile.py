@@ -9,19 +9,19 @@ from chacha.losses import Loss
 from chacha.model import ChaCha
 from chacha.sources import Logged, LogTarget, OnBad, Source, is_table
 
-__all__ = ["Survey", "survey", "with_log_target"]
+__all__ = ["SourceProfile", "profile_source", "with_log_target"]
 
 
 @dataclass(frozen=True)
-class Survey:
+class SourceProfile:
     """What a whole source holds; `names` are those of its groups, sorted, where they are known.
 
     `table`: whether its examples are rows of a table.
 
     >>> import chacha
-    >>> found = survey(chacha.Rows(["1 |a x", "100 |a x", "-2 |a x"]))
+    >>> found = profile_source(chacha.sources.Rows(["1 |a x", "100 |a x", "-2 |a x"]))
     >>> found
-    Survey(examples=3, low=-2.0, high=100.0, groups=1)
+    SourceProfile(examples=3, low=-2.0, high=100.0, groups=1)
     >>> found.names
     ('a',)
     >>> found.shift(LogTarget.AUTO), found.shift(LogTarget.OFF)
@@ -46,21 +46,21 @@ class Survey:
         return abs(self.low) + 1.0 if self.low <= 0 else 0.0
 
 
-def survey(
+def profile_source(
     source: Source,
     *,
     loss: Loss | None = None,
     limit: int | None = None,
     on_bad: OnBad | None = None,
-) -> Survey:
+) -> SourceProfile:
     """Pass over a source with one model, as any run does; rows it would skip do not count."""
     model = ChaCha.paper(budget=1, space={}, loss=loss)
-    for _ in model.stretches(source, limit=limit, on_bad=on_bad):
+    for _ in model.chunks(source, limit=limit, on_bad=on_bad):
         pass
     seen = model.observed
     names = tuple(seen.groups)
     table = is_table(source)
-    return Survey(model.examples, seen.low, seen.high, len(names), names, table)
+    return SourceProfile(model.examples, seen.low, seen.high, len(names), names, table)
 
 
 def with_log_target(
@@ -75,7 +75,7 @@ def with_log_target(
     What is decided is decided over the whole source, which is read once more for that.
 
     >>> import chacha
-    >>> small, large = chacha.Rows(["1 |a x", "2 |a x"]), chacha.Rows(["1 |a x", "1000 |a x"])
+    >>> small, large = chacha.sources.Rows(["1 |a x", "2 |a x"]), chacha.sources.Rows(["1 |a x", "1000 |a x"])
     >>> [example.label for example in with_log_target(small)]
     [1.0, 2.0]
     >>> [example.label for example in with_log_target(large)]
@@ -90,5 +90,5 @@ def with_log_target(
             f"{source.name}: whether to take the logarithm is decided over the whole source, and "
             "this one cannot be read twice; save it to a file first"
         )
-    shift = survey(source, loss=loss, on_bad=on_bad).shift(when)
+    shift = profile_source(source, loss=loss, on_bad=on_bad).shift(when)
     return source if shift is None else Logged(source, shift)

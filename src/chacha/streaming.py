@@ -1,4 +1,4 @@
-"""Passing over a source: example by example, or in stretches up to the next decision."""
+"""StreamPass over a source: example by example, or in chunks up to the next decision."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import TypeVar
 
 from chacha.data.example import Example
 from chacha.drivers.base import Driver
-from chacha.drivers.native import Advance, FusedDriver, Status
+from chacha.drivers.native import BlockProgress, NativeDriver, Status
 from chacha.drivers.native_columns import native_block
-from chacha.drivers.records import Served, Step, Stretch
+from chacha.drivers.records import Chunk, ServedPredictions, Step
 from chacha.errors import BadExample, ConfigError, PoolError, SourceError
 from chacha.intake import Intake
-from chacha.rulebook import whole
+from chacha.rulebook import whole_number
 from chacha.sources import Bad, OnBad, Skipped, Source, check_ends, good_examples, is_table
 from chacha.sources.base import good_example
 from chacha.sources.formats.vw_file import vw_row
 from chacha.sources.tables.blocks import ColumnBlock, TextBlock, blocks_of
 
-__all__ = ["Passing"]
+__all__ = ["StreamPass"]
 
 FAR = 1 << 62
 T = TypeVar("T")
 
 
-class Passing:
+class StreamPass:
     """One pass over a source: what is bad is counted or an error, the rest is learned.
 
     `intake` makes of an example what the learner takes, or refuses it. `limit` counts the
@@ -51,15 +51,15 @@ class Passing:
         self.driver, self.source = driver, source
         self.on_bad, self.skipped, self.prepare = on_bad, skipped, intake.prepare
         self.in_blocks, self.until = intake.in_blocks, until
-        self._left = FAR if limit is None else whole("limit", limit, 0)
+        self._left = FAR if limit is None else whole_number("limit", limit, 0)
 
     def steps(self) -> Iterator[Step]:
         """One step for every example."""
         yield from self._with_end(self._steps())
 
-    def stretches(self, record: bool = False) -> Iterator[Stretch]:
+    def chunks(self, record: bool = False) -> Iterator[Chunk]:
         """Many examples at a time where pool and source can; with `record`, what was served."""
-        if isinstance(self.driver, FusedDriver) and self.in_blocks:
+        if isinstance(self.driver, NativeDriver) and self.in_blocks:
             yield from self._with_end(self._blocks(self.driver, record))
         else:
             yield from self._with_end(_stretch(step, record) for step in self._steps())
@@ -87,7 +87,7 @@ class Passing:
         if is_table(self.source):
             self.driver.derive_from_here()
 
-    def _blocks(self, driver: FusedDriver, record: bool) -> Iterator[Stretch]:
+    def _blocks(self, driver: NativeDriver, record: bool) -> Iterator[Chunk]:
         driver.record(record)
         if self._left <= 0:
             return
@@ -102,33 +102,33 @@ class Passing:
             if self._left <= 0:
                 return
 
-    def _room(self, driver: FusedDriver) -> int:
+    def _room(self, driver: NativeDriver) -> int:
         """How many examples may be learned at once."""
         return max(1, min(self._left, self.until() - driver.engine.t))
 
-    def _took(self, driver: FusedDriver, advance: Advance) -> Iterator[Stretch]:
+    def _took(self, driver: NativeDriver, advance: BlockProgress) -> Iterator[Chunk]:
         """Tell what was learned; then raise what has waited for that."""
         self._left -= advance.examples
         if advance.examples or advance.decisions:
-            yield Stretch(advance.examples, advance.decisions, advance.served)
+            yield Chunk(advance.examples, advance.decisions, advance.served)
         driver.raise_failures()
         if advance.interrupted:
             raise KeyboardInterrupt
 
-    def _row(self, row: Example | Bad, record: bool) -> Iterator[Stretch]:
+    def _row(self, row: Example | Bad, record: bool) -> Iterator[Chunk]:
         """A row that comes by itself."""
         example = good_example(row, self.source.name, self.on_bad, self.skipped, self.prepare)
         if example is not None:
             self._left -= 1
             yield _stretch(self.driver.learn(example), record)
 
-    def _text(self, driver: FusedDriver, block: TextBlock, record: bool) -> Iterator[Stretch]:
+    def _text(self, driver: NativeDriver, block: TextBlock, record: bool) -> Iterator[Chunk]:
         at = block.begin
         while at < block.end and self._left > 0:
             try:
                 advance = driver.advance_text(block.data, at, block.end, self._room(driver))
             except ValueError:  # too large; learned by itself, it tells where it stands
-                advance = Advance(Status.BAD, at, 0, [], None, False)
+                advance = BlockProgress(Status.BAD, at, 0, [], None, False)
             at = advance.at
             block.lines += advance.examples
             yield from self._took(driver, advance)
@@ -138,7 +138,7 @@ class Passing:
                 block.lines += 1
                 yield from self._row(row, record)
 
-    def _columns(self, driver: FusedDriver, block: ColumnBlock, record: bool) -> Iterator[Stretch]:
+    def _columns(self, driver: NativeDriver, block: ColumnBlock, record: bool) -> Iterator[Chunk]:
         native = native_block(block)
         row, rows = 0, len(block.labels)
         stops = iter([*sorted(block.bad), rows])
@@ -178,9 +178,9 @@ def _bad_label(block: ColumnBlock, row: int, prepare: Callable[[Example], Exampl
     return Bad(block.label_place(row), "label refused", f"the label {label} was refused")
 
 
-def _stretch(step: Step, record: bool) -> Stretch:
+def _stretch(step: Step, record: bool) -> Chunk:
     served = None
     if record:
         label = step.example.label or 0.0
-        served = Served([step.prediction], [label], [step.served_by], [step.example.tag])
-    return Stretch(1, step.decisions, served)
+        served = ServedPredictions([step.prediction], [label], [step.served_by], [step.example.tag])
+    return Chunk(1, step.decisions, served)

@@ -113,7 +113,7 @@ def test_the_printed_command_line_is_the_champion(stream: Path) -> None:
     pool.start(champion)
     vw = vowpalwabbit.Workspace(arg_list=["--quiet", *words])
     for line in lines(200):
-        example = chacha.parse_line(line)
+        example = chacha.data.parse_line(line)
         assert pool.learn(example)[champion] == vw.predict(example.body)
         vw.learn(line)
 

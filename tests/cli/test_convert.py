@@ -39,7 +39,7 @@ def test_a_round_trip_gives_identical_results(tmp_path: Path, name: str) -> None
     flags = ["--missing", "indicator", "--tag", "color", "--namespaces", "3"]
     done = cli("convert", str(source), "-o", str(tmp_path / name), *flags)
     assert f"{ROWS} examples written" in done.stderr
-    spec = TableSpec(missing=chacha.Missing.INDICATOR, tag="color", most_groups=3)
+    spec = TableSpec(missing=chacha.sources.Missing.INDICATOR, tag="color", most_groups=3)
     expected, history = _history(source, spec)
     assert _history(tmp_path / name) == (expected, history)
     assert len({round(p, 3) for p in expected}) > 20, (
@@ -79,7 +79,7 @@ def test_parquet_of_examples_holds_every_feature(tmp_path: Path, rows: list[Any]
     writer.close()
     read = good(open_source(path))
     assert [e.groups for e in read] == [e.groups for e in examples]
-    assert [chacha.parse_line(e.line).groups for e in read] == [e.groups for e in examples]
+    assert [chacha.data.parse_line(e.line).groups for e in read] == [e.groups for e in examples]
 
 
 def test_parquet_of_examples_keeps_what_vw_text_can_hold(tmp_path: Path) -> None:
@@ -187,10 +187,12 @@ STDIN = {
 
 @pytest.mark.parametrize("form", STDIN)
 def test_every_line_format_from_stdin(form: str) -> None:
-    expected = [chacha.parse_line(line).groups for line in STDIN["vw"].splitlines()]
+    expected = [chacha.data.parse_line(line).groups for line in STDIN["vw"].splitlines()]
     for flags in ([], ["--format", form]):
         done = cli("convert", "-", "-o", "-", *flags, stdin=STDIN[form])
-        assert [chacha.parse_line(line).groups for line in done.stdout.splitlines()] == expected
+        assert [
+            chacha.data.parse_line(line).groups for line in done.stdout.splitlines()
+        ] == expected
     done_bytes = subprocess.run(
         [sys.executable, "-m", "chacha", "convert", "-", "-o", "-"],
         input=gzip.compress(STDIN[form].encode()),

@@ -13,11 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from chacha import Coin, ConfigError, PairedBernstein, PairedBetting, Pairing
+from chacha import PairedBetting
 from chacha.cli import app
-from chacha.compare import Calibrating, Calibration, Settings, Stream
+from chacha.compare import Calibrating, Calibration, CommonSettings, Stream
 from chacha.compare.calibration import clopper_pearson
 from chacha.config.space import AUTHORS_RATES, Interactions, Space
+from chacha.errors import ConfigError
+from chacha.rules.contest import Coin, PairedBernstein, Pairing
 
 RUNS, CHALLENGERS, EXAMPLES = 400, 5, 400
 
@@ -132,7 +134,7 @@ def test_calibrating_a_stream_counts_runs_that_promote() -> None:
     def rate(alpha: float, runs: int = 30) -> Calibration:
         calibrating = Calibrating(
             stream,
-            settings=Settings(space=space),
+            settings=CommonSettings(space=space),
             evidence=PairedBetting(alpha=alpha),
             runs=runs,
             workers=0,

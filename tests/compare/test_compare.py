@@ -18,11 +18,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import chacha
-from chacha import ChaCha, ConfigError
-from chacha.compare import METHODS, Method, Settings, Stream, Study, normalised, rows_of
+from chacha import ChaCha
+from chacha.compare import METHODS, CommonSettings, Method, Stream, Study, normalised, rows_of
 from chacha.compare.result_cache import Kept, Outcome, Point
 from chacha.compare.scores import to_json
 from chacha.compare.workers import Task, Tell, Workers
+from chacha.errors import ConfigError
 from tests.cli.test_cli import cli
 from tests.support.comparing import cli_without
 
@@ -62,7 +63,7 @@ def test_without_naive_or_exhaustive_or_a_difference_there_is_no_score(tmp_path:
     assert rows["paper"].relative is not None
     rows = rows_of(study(tmp_path, methods=["paper"]).finish().outcomes[STREAM])
     assert rows["paper"].relative is None
-    alike = study(tmp_path, methods=FAST, settings=Settings(space=chacha.Space.of({})))
+    alike = study(tmp_path, methods=FAST, settings=CommonSettings(space=chacha.Space.of({})))
     rows = rows_of(alike.finish().outcomes[STREAM])
     assert [row.score for row in rows.values()] == [None] * 4, "nothing is tuned: all are naive"
 
@@ -71,7 +72,7 @@ def test_every_method_does_what_the_library_does(tmp_path: Path) -> None:
     space = chacha.Space.of(
         {"interactions": chacha.Interactions(), "learning_rate": chacha.LogUniform(2e-10, 1)}
     )
-    settings = Settings(budget=4, space=space, init={"l2": 1e-6})
+    settings = CommonSettings(budget=4, space=space, init={"l2": 1e-6})
     made = study(tmp_path, methods=["paper", "flaml"], settings=settings, first_seed=7).finish()
     for method, preset in (("paper", ChaCha.paper), ("flaml", ChaCha.flaml)):
         for i, outcome in enumerate(made.outcomes[STREAM][method]):
@@ -260,9 +261,9 @@ def test_what_is_kept_depends_on_the_content(tmp_path: Path) -> None:
     assert study(home, [str(moved)]).finish().outcomes[str(moved)]["naive"][0].examples == 40
     count = len(list(home.rglob("*.json")))
     for settings in (
-        Settings(budget=3),
-        Settings(loss=chacha.Quantile(0.2)),
-        Settings(init={"l2": 1}),
+        CommonSettings(budget=3),
+        CommonSettings(loss=chacha.Quantile(0.2)),
+        CommonSettings(init={"l2": 1}),
     ):
         study(home, [str(moved)], ["paper"], settings=settings).finish()
         after = len(list(home.rglob("*.json")))
@@ -290,10 +291,10 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 def test_a_limit_and_the_logarithm_go_through(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("a,b,y\n" + "".join(f"{i % 7},{i % 5},{(i % 9) * 100}\n" for i in range(500)))
-    stream = Stream(str(path), limit=300, log_target=chacha.LogTarget.AUTO)
+    stream = Stream(str(path), limit=300, log_target=chacha.sources.LogTarget.AUTO)
     found = study(tmp_path / "kept", [stream]).finish()
     model = ChaCha.paper(seed=0)
-    model.run(chacha.with_log_target(chacha.open_source(path)), limit=300)
+    model.run(chacha.source_profile.with_log_target(chacha.open_source(path)), limit=300)
     assert found.outcomes[str(path)]["paper"][0].loss == model.loss
     assert found.outcomes[str(path)]["paper"][0].examples == 300
 

@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 
 import chacha
-from chacha import ChaCha, Config, ConfigError
-from chacha.compare import METHODS, Method, Outcome, Point, Settings, Stream
+from chacha import ChaCha, Config
+from chacha.compare import METHODS, CommonSettings, Method, Outcome, Point, Stream
 from chacha.compare.fixed_configs import MOST_PAIRS, RATES, all_pairs, rate_grid
 from chacha.compare.jobs import Job, LookAt
 from chacha.compare.result_cache import Kept
-from chacha.source_profile import Survey, survey
+from chacha.errors import ConfigError
+from chacha.source_profile import SourceProfile, profile_source
 from chacha.sources import DictReader
 from tests.cli.test_cli import cli
 from tests.support.comparing import compared, outcome
@@ -29,7 +30,7 @@ FIXED = ["all-pairs", "best-fixed"]
 
 
 def groups_of(name: str) -> tuple[str, ...]:
-    return survey(chacha.open_source(name)).names
+    return profile_source(chacha.open_source(name)).names
 
 
 def alone(name: str, init: Mapping[str, Any], **more: Any) -> ChaCha:
@@ -56,7 +57,9 @@ def grid_by_hand(name: str, init: Mapping[str, Any]) -> dict[str, float]:
 def test_all_pairs_is_one_model_with_every_pair(
     tmp_path: Path, name: str, init: dict[str, Any]
 ) -> None:
-    found = outcome(compared(tmp_path, name, FIXED[:1], settings=Settings(init=init)), "all-pairs")
+    found = outcome(
+        compared(tmp_path, name, FIXED[:1], settings=CommonSettings(init=init)), "all-pairs"
+    )
     pairs = list(combinations(groups_of(name), 2))
     model = alone(name, {**init, "interactions": pairs})
     assert found.loss == model.loss
@@ -67,7 +70,7 @@ def test_all_pairs_is_one_model_with_every_pair(
 
 @pytest.mark.parametrize("name", [FRIED, STREAM])
 def test_best_fixed_is_the_least_of_the_grid(tmp_path: Path, name: str) -> None:
-    settings = Settings(init={"learning_rate": 0.3, "interactions": [("a", "a")]})
+    settings = CommonSettings(init={"learning_rate": 0.3, "interactions": [("a", "a")]})
     methods = ["naive", *FIXED]
     found = compared(tmp_path, name, methods, settings=settings)
     losses = grid_by_hand(name, settings.init)
@@ -97,8 +100,10 @@ def test_what_is_no_number_is_not_the_best(monkeypatch: pytest.MonkeyPatch) -> N
         return Outcome(1, 0, "", 0.1, (Point(1, next(losses), 1.0),))
 
     monkeypatch.setattr(Job, "_pass", passed)
-    looked = Survey(1, 0.0, 1.0, 2, ("a", "b"))
-    assert Job(Stream(STREAM), Settings(), METHODS["best-fixed"], 0, looked)(print).loss == 2.0
+    looked = SourceProfile(1, 0.0, 1.0, 2, ("a", "b"))
+    assert (
+        Job(Stream(STREAM), CommonSettings(), METHODS["best-fixed"], 0, looked)(print).loss == 2.0
+    )
 
 
 def test_the_grid_is_told() -> None:
@@ -113,7 +118,7 @@ def test_what_is_tuned_does_not_matter(tmp_path: Path) -> None:
     """Nothing is tuned in a fixed configuration; rates that the space does not offer are fine."""
     space = chacha.Space.of({"learning_rate": chacha.Choice(0.3, 0.5)})
     plain = compared(tmp_path, STREAM, FIXED)
-    tuned = compared(tmp_path, STREAM, FIXED, settings=Settings(space=space, budget=3))
+    tuned = compared(tmp_path, STREAM, FIXED, settings=CommonSettings(space=space, budget=3))
     for method in FIXED:
         assert outcome(tuned, method).curve == outcome(plain, method).curve
     assert "learning_rate 0.5" in outcome(tuned, "all-pairs").champion, "the initial value"
@@ -122,7 +127,7 @@ def test_what_is_tuned_does_not_matter(tmp_path: Path) -> None:
 def test_another_loss(tmp_path: Path) -> None:
     name = "synth:interactions,n=400,seed=4"
     loss = chacha.Quantile(0.2)
-    found = compared(tmp_path, name, FIXED, settings=Settings(loss=loss))
+    found = compared(tmp_path, name, FIXED, settings=CommonSettings(loss=loss))
     pairs = list(combinations(groups_of(name), 2))
     assert outcome(found, "all-pairs").loss == alone(name, {"interactions": pairs}, loss=loss).loss
     rates = {
@@ -179,7 +184,7 @@ def test_too_many_groups_are_refused_by_name(tmp_path: Path) -> None:
         assert str(failure).count(str(path)) == 1
     look = LookAt(stream, chacha.Squared(), Kept(tmp_path / "kept"))(print)
     with pytest.raises(ConfigError, match=r"wide.vw: 64 groups have 2016 pairs.*leave all-pairs"):
-        Job(stream, Settings(), METHODS["all-pairs"], 0, look.survey)(print)
+        Job(stream, CommonSettings(), METHODS["all-pairs"], 0, look.profile)(print)
 
 
 def test_seeds_do_not_matter(tmp_path: Path) -> None:
@@ -196,16 +201,16 @@ def test_seeds_do_not_matter(tmp_path: Path) -> None:
 def test_a_look_keeps_the_names(tmp_path: Path) -> None:
     kept, stream = Kept(tmp_path), Stream(FRIED)
     task = LookAt(stream, chacha.Squared(), kept)
-    first, again = task(print).survey, task(print).survey
-    read = survey(stream.open(DictReader(), None))
+    first, again = task(print).profile, task(print).profile
+    read = profile_source(stream.open(DictReader(), None))
     assert first.names == again.names == read.names == tuple("abcdefghij")
     assert first.groups == len(first.names)
-    assert Survey(1, 0.0, 1.0, 5).names == (), "they need not be known"
+    assert SourceProfile(1, 0.0, 1.0, 5).names == (), "they need not be known"
     for path in tmp_path.rglob("*.json"):
         data = json.loads(path.read_text())
         del data["names"]
         path.write_text(json.dumps(data))
-    assert task(print).survey.names == first.names, "it looks anew"
+    assert task(print).profile.names == first.names, "it looks anew"
 
 
 def only_first(initial: Config, groups: Sequence[str], most: int) -> list[Config]:
@@ -227,8 +232,8 @@ def test_fixed_configurations_of_ones_own(tmp_path: Path) -> None:
 
 def test_it_tells_how_far_the_grid_is() -> None:
     shares: list[float] = []
-    looked = survey(chacha.open_source(STREAM))
-    Job(Stream(STREAM), Settings(), METHODS["best-fixed"], 0, looked)(shares.append)
+    looked = profile_source(chacha.open_source(STREAM))
+    Job(Stream(STREAM), CommonSettings(), METHODS["best-fixed"], 0, looked)(shares.append)
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
     assert max(b - a for a, b in pairwise(shares)) < 0.01
@@ -249,7 +254,7 @@ def test_on_the_command_line(tmp_path: Path) -> None:
 def test_the_page_names_the_best_and_not_all_its_products(tmp_path: Path) -> None:
     page = pytest.importorskip("chacha.compare.html_report")
     name = str(late(tmp_path / "late.vw", 0, 400))
-    pairs = Settings(init={"interactions": [("a", "b", "c")]})
+    pairs = CommonSettings(init={"interactions": [("a", "b", "c")]})
     found = compared(tmp_path / "kept", name, FIXED, settings=pairs)
     page.write_report(str(tmp_path / "r.html"), found, {"seeds": 1, "version": ""})
     text = (tmp_path / "r.html").read_text()

@@ -14,11 +14,12 @@ from typing import Any
 import pytest
 
 import chacha
-from chacha import ChaCha, ConfigError, Example
-from chacha.compare import Method, Settings, rows_of
+from chacha import ChaCha, Example
+from chacha.compare import CommonSettings, Method, rows_of
 from chacha.compare.methods import method_named
 from chacha.compare.river_methods import LEAST_RATE, RiverLearner, find_river
 from chacha.compare.scores import table_lines, to_json
+from chacha.errors import ConfigError
 from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
 from tests.cli.test_cli import cli
 from tests.support.comparing import cli_without, compared, outcome
@@ -115,7 +116,7 @@ def test_names_are_told_apart_by_their_group_and_added_up_within(tmp_path: Path)
     example = next(iter(chacha.open_source(str(path))))
     assert isinstance(example, Example)
     assert learner._features(example) == {"a^x": 2.5, "b^x": 3.0}
-    assert learner._features(chacha.parse_line("|a x:0.5")) == {"a^x": 0.5, "b^x": 0.0}
+    assert learner._features(chacha.data.parse_line("|a x:0.5")) == {"a^x": 0.5, "b^x": 0.0}
 
 
 @pytest.mark.parametrize(
@@ -129,7 +130,7 @@ def test_other_losses_of_regressors(
     tmp_path: Path, loss: Loss, told: Callable[[float, float], float]
 ) -> None:
     name = lines(tmp_path / "c.vw", 150, lambda a, b: float(round(3 * b)))
-    found = compared(tmp_path, name, ["river:LinearRegression"], settings=Settings(loss=loss))
+    found = compared(tmp_path, name, ["river:LinearRegression"], settings=CommonSettings(loss=loss))
     expected = by_hand(made("linear_model.LinearRegression"), name, told)
     assert outcome(found, "river:LinearRegression").loss == expected
 
@@ -149,7 +150,8 @@ def test_a_classifier_has_log_loss_and_accuracy(
     name = lines(tmp_path / "b.vw", 200, sign)
     method = f"river:{path}"
     found = outcome(
-        compared(tmp_path / "kept", name, [method], settings=Settings(loss=Logistic())), method
+        compared(tmp_path / "kept", name, [method], settings=CommonSettings(loss=Logistic())),
+        method,
     )
     model, floor = made(path, **arguments), Logistic().floor
     total, right = 0.0, 0
@@ -168,7 +170,7 @@ def test_a_classifier_has_log_loss_and_accuracy(
 
 def test_hinge_takes_two_p_minus_one(tmp_path: Path) -> None:
     name, method = lines(tmp_path / "b.vw", 100, sign), "river:LogisticRegression"
-    found = compared(tmp_path / "kept", name, [method], settings=Settings(loss=Hinge()))
+    found = compared(tmp_path / "kept", name, [method], settings=CommonSettings(loss=Hinge()))
     model, total = made("linear_model.LogisticRegression"), 0.0
     for x, y, _ in examples(name):
         total += 1 - y * (2 * model.predict_proba_one(x)[True] - 1)
@@ -179,7 +181,7 @@ def test_hinge_takes_two_p_minus_one(tmp_path: Path) -> None:
 def test_every_method_has_metrics(tmp_path: Path) -> None:
     name = lines(tmp_path / "b.vw", 150, sign)
     methods = ["naive", "chacha", "offline", "all-pairs", "river:LogisticRegression"]
-    settings = Settings(loss=Logistic())
+    settings = CommonSettings(loss=Logistic())
     found = compared(tmp_path / "kept", name, methods, settings=settings, seeds=2)
     model = ChaCha.paper(budget=1, loss=Logistic())
     assert outcome(found, "naive").metrics == model.run(name).metrics
@@ -227,7 +229,7 @@ def test_what_cannot_be_is_refused_before_anything_runs(
 def test_a_regressor_is_not_for_classes(tmp_path: Path) -> None:
     for loss in (Logistic(), Hinge()):
         with pytest.raises(ConfigError, match=f"is a regressor, and {loss.name} loss needs a cl"):
-            compared(tmp_path, FRIED, ["river:AMRules"], settings=Settings(loss=loss))
+            compared(tmp_path, FRIED, ["river:AMRules"], settings=CommonSettings(loss=loss))
 
 
 def test_a_missing_river_is_told_before_anything_runs() -> None:
@@ -264,8 +266,8 @@ def test_weights_are_refused_where_river_cannot(tmp_path: Path) -> None:
 def test_what_has_no_weight_is_not_learned() -> None:
     learner = RiverLearner("river:LinearRegression", Squared(), 0)
     for _ in range(5):
-        learner.learn(chacha.parse_line("9 0 |a x:2"))
-    assert learner.predict(chacha.parse_line("|a x:2")) == 0.0
+        learner.learn(chacha.data.parse_line("9 0 |a x:2"))
+    assert learner.predict(chacha.data.parse_line("|a x:2")) == 0.0
     assert len(learner._x) == 1
 
 
@@ -286,7 +288,7 @@ def alone(patch: pytest.MonkeyPatch, told: Any, loss: Loss) -> float:
     dummy = import_module("river.dummy")
     patch.setattr(dummy, "Mad", mad(told, isinstance(loss, (Logistic, Hinge))), raising=False)
     patch.setattr(dummy, "__all__", ["Mad"])
-    return RiverLearner("river:dummy.Mad", loss, 0).predict(chacha.parse_line("1 |a x"))
+    return RiverLearner("river:dummy.Mad", loss, 0).predict(chacha.data.parse_line("1 |a x"))
 
 
 @pytest.mark.parametrize("told", [math.nan, math.inf, -math.inf, None])

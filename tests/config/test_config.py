@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chacha import Config, ConfigError, decision_from_json
+from chacha import Config
+from chacha.errors import ConfigError
+from chacha.rules import decision_from_json
 from chacha.rules.decisions import Eliminated, LeaseDoubled, Promoted, Retired, WentLive
 
 names = st.text(

@@ -17,13 +17,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chacha
-from chacha import ChaCha, Config, NativePool, ReferencePool, second_order_products
-from chacha.drivers.native import FusedDriver
-from chacha.drivers.python import PlainDriver
+from chacha import ChaCha, Config, NativePool, ReferencePool
+from chacha.drivers.native import NativeDriver
+from chacha.drivers.python import PythonDriver
 from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
 from chacha.rules.contest.betting import Coin, PairedBernstein, PairedBetting
 from chacha.rules.contest.blending import Blend, Blending, ChampionServes
 from chacha.rules.contest.screening import Screening
+from chacha.rules.paper import second_order_products
 from chacha.rules.starting import FromScratch, HeadStart
 from tests.drivers.test_native_drivers import failing, only_refused, refused, said
 from tests.pools.test_head_start import once
@@ -45,8 +46,8 @@ def pair(**given: Any) -> tuple[ChaCha, ChaCha]:
     fused, plain = (
         ChaCha(pool=pool, oracle=oracle(), keep_decisions=10**6, **rules) for pool in pools()
     )
-    assert isinstance(fused._driver, FusedDriver)
-    assert isinstance(plain._driver, PlainDriver)
+    assert isinstance(fused._driver, NativeDriver)
+    assert isinstance(plain._driver, PythonDriver)
     return fused, plain
 
 
@@ -97,7 +98,7 @@ def test_streams_in_blocks_are_those_row_by_row(stream: str) -> None:
 
 
 def test_a_coin_with_a_negative_seed_is_refused_in_words() -> None:
-    with pytest.raises(chacha.ConfigError, match="seed"):
+    with pytest.raises(chacha.errors.ConfigError, match="seed"):
         Coin(seed=-1)
 
 
@@ -194,9 +195,9 @@ def test_stretches_may_have_any_length(sizes: list[int], seed: int) -> None:
     cut, whole = (ChaCha(evidence=KEEN, blending=EAGER, first_lease=15) for _ in range(2))
     ends = iter([sum(sizes[: i + 1]) for i in range(len(sizes))])
     source = a_file("\n".join(lines).encode())
-    for _ in cut.stretches(source, until=lambda: next(ends, 10**6), record=True):
+    for _ in cut.chunks(source, until=lambda: next(ends, 10**6), record=True):
         pass
-    whole.run(chacha.Rows(lines))
+    whole.run(chacha.sources.Rows(lines))
     assert state(cut) == state(whole)
 
 
@@ -225,14 +226,14 @@ def test_dicts_are_learned_as_their_text(nested: bool) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_labels_that_come_late_and_in_any_order(seed: int) -> None:
-    """Asked now, told later, over promotions; with single examples in between."""
+    """MoveRequest now, told later, over promotions; with single examples in between."""
     rng = random.Random(seed)
     oracle = second_order_products if seed % 2 else None
     fused, plain = pair(budget=2 + seed, baseline=seed == 1, first_lease=90, oracle=lambda: oracle)
     waiting: list[tuple[chacha.Ticket, chacha.Ticket, float, int]] = []
     over: list[bool] = []
     for line in rough(400, seed=seed):
-        row = chacha.parse_line(line)
+        row = chacha.data.parse_line(line)
         assert row.label is not None
         if rng.random() < 0.2:
             assert fused.learn_one(row.line) == plain.learn_one(row.line)
@@ -277,17 +278,17 @@ def test_a_run_that_fails_goes_on_where_it_stood(oracle: str) -> None:
     fused, plain = pair(oracle=ORACLES[oracle], budget=4)
     for model in (fused, plain):
         while model.examples < len(lines):
-            said(model.run, chacha.Rows(lines[model.examples :]))
+            said(model.run, chacha.sources.Rows(lines[model.examples :]))
     assert state(fused) == state(plain)
 
 
 def test_who_served_is_told_by_steps_and_by_records() -> None:
     lines = lines_of("interactions", 400, seed=4)
     stepped, _ = pair(first_lease=60)
-    steps = [(s.prediction, s.served_by) for s in stepped.steps(chacha.Rows(lines))]
+    steps = [(s.prediction, s.served_by) for s in stepped.steps(chacha.sources.Rows(lines))]
     recorded, _ = pair(first_lease=60)
     found: list[tuple[float, Config | Blend]] = []
-    for stretch in recorded.stretches(chacha.Rows(lines), record=True):
+    for stretch in recorded.chunks(chacha.sources.Rows(lines), record=True):
         assert stretch.served is not None
         found += zip(stretch.served.predictions, stretch.served.served_by, strict=True)
     assert found == steps
@@ -298,7 +299,7 @@ HASHED = """
 from tests.drivers.test_contest_native import KEEN, EAGER, rough
 import chacha, hashlib, json
 model = chacha.ChaCha(evidence=KEEN, blending=EAGER, first_lease=15, keep_decisions=10**6)
-model.run(chacha.Rows(rough(200)))
+model.run(chacha.sources.Rows(rough(200)))
 told = json.dumps([d.to_json() for d in model.decisions])
 print(hashlib.sha256(told.encode()).hexdigest(), model.served)
 """
@@ -316,14 +317,14 @@ def test_the_hash_seed_of_python_changes_nothing() -> None:
     ]
     found = {run.communicate()[0] for run in runs}
     here = ChaCha(evidence=KEEN, blending=EAGER, first_lease=15, keep_decisions=10**6)
-    here.run(chacha.Rows(rough(200)))
+    here.run(chacha.sources.Rows(rough(200)))
     told = json.dumps([d.to_json() for d in here.decisions])
     assert found == {f"{hashlib.sha256(told.encode()).hexdigest()} {here.served}\n"}
 
 
 def decided(model: ChaCha, lines: Sequence[str]) -> Mapping[str, Any]:
     """All that can be seen after a run."""
-    model.run(chacha.Rows(lines))
+    model.run(chacha.sources.Rows(lines))
     return state(model)
 
 

@@ -11,19 +11,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import chacha
-from chacha import (
-    BadExample,
-    ChaCha,
-    ChaChaError,
-    Config,
-    NativePool,
-    PoolError,
-    ReferencePool,
-    SampleComplexity,
-    second_order_products,
-)
-from chacha.drivers.native import FusedDriver
-from chacha.drivers.python import PlainDriver
+from chacha import ChaCha, ChaChaError, Config, NativePool, ReferencePool, SampleComplexity
+from chacha.drivers.native import NativeDriver
+from chacha.drivers.python import PythonDriver
+from chacha.errors import BadExample, PoolError
+from chacha.rules.paper import second_order_products
 from tests.support.native_runs import PlainEvidence, lines_of, made, state
 
 Proposals = list[Config]
@@ -36,8 +28,8 @@ def pair(**settings: Any) -> tuple[ChaCha, ChaCha]:
     given: dict[str, Any] = {"keep_decisions": 10**6, "seed": 1, "lease_factor": 1, **settings}
     fused = ChaCha(**given, evidence=SampleComplexity(**evidence), oracle=oracle())
     plain = ChaCha(**given, evidence=PlainEvidence(**evidence), oracle=oracle())
-    assert isinstance(fused._driver, FusedDriver)
-    assert isinstance(plain._driver, PlainDriver)
+    assert isinstance(fused._driver, NativeDriver)
+    assert isinstance(plain._driver, PythonDriver)
     return fused, plain
 
 
@@ -106,20 +98,20 @@ def test_a_run_that_fails_goes_on_where_it_stood(oracle: str) -> None:
     fused, plain = pair(oracle=ORACLES[oracle], budget=4)
     for model in (fused, plain):
         while model.examples < len(lines):
-            said(model.run, chacha.Rows(lines[model.examples :]))
+            said(model.run, chacha.sources.Rows(lines[model.examples :]))
     assert state(fused) == state(plain)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_labels_that_come_late_and_in_any_order(seed: int) -> None:
-    """Asked now, told later or never, with single examples and tickets in between."""
+    """MoveRequest now, told later or never, with single examples and tickets in between."""
     rng = random.Random(seed)
     evidence = {"scale": 0.001 * (1 + seed**2), "burn_in": 3 * seed}
     fused, plain = pair(budget=2 + 3 * seed, baseline=seed == 1, evidence=evidence)
     waiting: list[tuple[chacha.Ticket, chacha.Ticket, float]] = []
     lines = [line for line in made("squared", 400) if rng.random() < 0.9]
     for i, line in enumerate(lines):
-        row = chacha.parse_line(line + (" |late x" if i > 200 else ""))
+        row = chacha.data.parse_line(line + (" |late x" if i > 200 else ""))
         assert row.label is not None
         if rng.random() < 0.2:
             assert fused.learn_one(row.line) == plain.learn_one(row.line)
@@ -180,7 +172,7 @@ def same_dicts(fused: ChaCha, plain: ChaCha, x: Any, y: Any, weight: Any) -> Non
 @example([({"a": 1.0}, 1.0, None), ({"a": 1.0}, 1e-60, None)], chacha.Logistic())
 @example([({"a": 0.5}, 1.0, None), ({"a": 0.5}, 10**400, None)], chacha.Squared())
 def test_any_dicts_the_quick_way_and_the_long_way(
-    rows: list[tuple[Any, Any, Any]], loss: chacha.Loss
+    rows: list[tuple[Any, Any, Any]], loss: chacha.losses.Loss
 ) -> None:
     """Each one twice: the first goes the long way, the second may go the quick one."""
     fused, plain = pair(loss=loss, budget=3)
@@ -244,8 +236,8 @@ def test_the_pool_tells_which_line_it_cannot_read() -> None:
     """A pool is handed what parse_line took; a tab in the head is no reason to refuse."""
     pool = NativePool()
     pool.start(Config())
-    tabbed = chacha.parse_line("what ever\t2 |a x", place="t.vw:3")
+    tabbed = chacha.data.parse_line("what ever\t2 |a x", place="t.vw:3")
     assert pool.learn(tabbed) == {Config(): 0.0}
-    assert pool.predict(chacha.parse_line("what\t|a x"))[Config()] > 0
+    assert pool.predict(chacha.data.parse_line("what\t|a x"))[Config()] > 0
     with pytest.raises(PoolError, match=r"t\.vw:3"):
         pool.learn(chacha.Example({}, "no bar", 1.0, place="t.vw:3"))

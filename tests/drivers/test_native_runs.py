@@ -22,8 +22,8 @@ from chacha import (
     SampleComplexity,
     open_pool,
 )
-from chacha.drivers.native import FusedDriver
-from chacha.drivers.python import PlainDriver
+from chacha.drivers.native import NativeDriver
+from chacha.drivers.python import PythonDriver
 from tests.support.native_runs import WAYS, PlainEvidence, lines_of, made, tracked
 from tests.support.vw_text_strategy import good_lines
 
@@ -58,8 +58,8 @@ def test_runs_on_vw_and_natively_are_the_same(
     lines = lines_of(stream, n)
     vw = model(preset, space=space, pool=open_pool("vw"), **more)
     native = model(preset, space=space, **more)
-    assert isinstance(native._driver, FusedDriver)
-    assert isinstance(vw._driver, PlainDriver)
+    assert isinstance(native._driver, NativeDriver)
+    assert isinstance(vw._driver, PythonDriver)
     assert tracked(native, lines, "whole") == tracked(vw, lines)
     assert native.promotions > 0
 
@@ -82,7 +82,7 @@ def test_the_reference_learner_agrees(space: Any, baseline: bool) -> None:
     assert native.promotions > 0
 
 
-LOSSES: dict[str, chacha.Loss] = {
+LOSSES: dict[str, chacha.losses.Loss] = {
     "logistic": chacha.Logistic(),
     "floor": chacha.Logistic(floor=0.01),
     "hinge": chacha.Hinge(),
@@ -129,7 +129,7 @@ def test_every_way_of_passing_over_a_stream_is_the_same(way: str, seed: int) -> 
     settings: dict[str, Any] = {"budget": 6, "baseline": bool(seed), "lease_factor": 1 + seed}
     plain = model(**settings, evidence=PlainEvidence(scale=0.005))
     fused = model(**settings, evidence=QUICK)
-    assert isinstance(plain._driver, PlainDriver)
+    assert isinstance(plain._driver, PythonDriver)
     expected, end = tracked(plain, lines)
     found, found_end = tracked(fused, lines, way, seed)
     assert found == expected or way == "run"
@@ -210,7 +210,7 @@ def test_a_built_in_stream_in_blocks_is_the_stream_row_by_row(stream: str) -> No
         m = model(evidence=NARROW)
         served: list[float] = []
         if in_blocks:
-            for stretch in m.stretches(source, limit=limit, record=True):
+            for stretch in m.chunks(source, limit=limit, record=True):
                 assert stretch.served is not None
                 served += stretch.served.predictions
         else:

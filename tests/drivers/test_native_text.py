@@ -1,4 +1,4 @@
-"""The native parser reads what chacha.parse_line reads, and what real VW reads."""
+"""The native parser reads what chacha.data.parse_line reads, and what real VW reads."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import vowpalwabbit
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from chacha import BadExample, Example, parse_line
+from chacha import Example
 from chacha._native import hash_name, murmur, read_line
+from chacha.data import parse_line
 from chacha.data.vw_text import FLOAT32_MAX, read_number
 from chacha.data.vw_text import hash_name as plain_hash
 from chacha.data.vw_text import murmur as plain_murmur
+from chacha.errors import BadExample
 from tests.support.vw_text_strategy import good_lines, names, numbers, odd_lines
 
 Read = tuple[dict[str, list[tuple[int, float]]], float | None, float, float, str]

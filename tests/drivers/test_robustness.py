@@ -21,17 +21,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chacha
-from chacha import (
-    ChaCha,
-    ChaChaError,
-    Config,
-    LogUniform,
-    NativePool,
-    OnBad,
-    PoolError,
-    SampleComplexity,
-)
-from chacha.drivers.native import FusedDriver
+from chacha import ChaCha, ChaChaError, Config, LogUniform, NativePool, OnBad, SampleComplexity
+from chacha.drivers.native import NativeDriver
+from chacha.errors import PoolError
 from tests.support.native_runs import a_file, lines_of, state
 
 EVIDENCE = SampleComplexity(scale=0.005)
@@ -162,22 +154,24 @@ def test_ctrl_c_between_an_example_and_its_decision(
     """What was to be decided is decided before the next example is learned."""
     whole, cut = model(budget=6), model(budget=6)
     lines = stream.read_text().splitlines()[:800]
-    whole.run(chacha.Rows(lines))
-    decide, calls = FusedDriver._decide, itertools.count()
+    whole.run(chacha.sources.Rows(lines))
+    decide, calls = NativeDriver._decide, itertools.count()
 
-    def interrupted_decide(driver: FusedDriver) -> list[chacha.Decision]:
+    def interrupted_decide(driver: NativeDriver) -> list[chacha.Decision]:
         if next(calls) % 3 == 0 and cut.examples < 700:
             raise KeyboardInterrupt
         return decide(driver)
 
-    monkeypatch.setattr(FusedDriver, "_decide", interrupted_decide)
+    monkeypatch.setattr(NativeDriver, "_decide", interrupted_decide)
     while cut.examples < len(lines):
         rest = lines[cut.examples :]
         with suppress(KeyboardInterrupt):
             if way == "one by one":
                 cut.learn_one(rest[0])
             else:
-                cut.run(chacha.Rows(rest) if way == "rows" else a_file("\n".join(rest).encode()))
+                cut.run(
+                    chacha.sources.Rows(rest) if way == "rows" else a_file("\n".join(rest).encode())
+                )
     assert next(calls) > 30
     assert state(cut) == state(whole)
 
@@ -191,7 +185,7 @@ def rows():
         yield from lines
 words = [" ".join(f"{letter}{i}" for i in range(300)) for letter in "fg"]
 lines = ["1 |a {} |b {}".format(*words)]
-source = sys.argv[1] if len(sys.argv) > 1 else chacha.Rows(rows())
+source = sys.argv[1] if len(sys.argv) > 1 else chacha.sources.Rows(rows())
 if len(sys.argv) > 1:
     print("started", flush=True)
 try:
@@ -257,7 +251,7 @@ def test_a_bad_line_is_told_with_its_place(line: bytes, reason: str, tmp_path: P
     for good in (0, 1, 500):
         path.write_bytes(b"1 |a x |b y\r\n" * good + line + b"\n1 |a x")
         each = model()
-        with pytest.raises(chacha.BadExample, match=reason) as caught:
+        with pytest.raises(chacha.errors.BadExample, match=reason) as caught:
             each.run(path)
         assert str(caught.value).startswith(f"{path}:{good + 1}: ")
         assert each.examples == good
@@ -322,7 +316,7 @@ def test_a_product_of_two_huge_groups_is_refused_at_once(bits: int, tmp_path: Pa
     assert each.examples == 10
     each.learn_one(good)
     undisturbed = model(init={"bit_precision": bits})
-    undisturbed.run(chacha.Rows([good] * 11))
+    undisturbed.run(chacha.sources.Rows([good] * 11))
     assert each.loss == undisturbed.loss
     assert each.pool.bytes < 50e6  # type: ignore[attr-defined]
 
@@ -371,7 +365,7 @@ def test_stopped_models_give_their_memory_back() -> None:
         pool.start(config)
         for _ in range(30):
             words = " ".join(f"f{rng.randrange(2000)}" for _ in range(40))
-            pool.learn(chacha.parse_line(f"1 |a {words} |b {words}"))
+            pool.learn(chacha.data.parse_line(f"1 |a {words} |b {words}"))
         most = pool.bytes
         pool.stop(config)
         assert pool.bytes < most

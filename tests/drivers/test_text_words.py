@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chacha import ChaCha, Kind, Missing, NativePool, ReferencePool, TableSpec
+from chacha import ChaCha, NativePool, ReferencePool, TableSpec
 from chacha._native import count_words
 from chacha.drivers.native_columns import native_words
+from chacha.sources import Kind, Missing
 from chacha.sources.tables.blocks import WordsColumn
 
 LETTERS = st.text(st.sampled_from("aAbBzZ019_ ,.\n\0\x1fİßéÉ中²٣ªK\u0300"), max_size=30)

@@ -16,13 +16,14 @@ import pytest
 import vowpalwabbit
 
 import chacha
-from chacha import BadExample, ChaCha, Config, ConfigError, Interactions, PoolError, Transform
-from chacha.config.derived_groups import Features
+from chacha import ChaCha, Config, Interactions, Transform
+from chacha.config.derived_groups import DerivedFeatures
 from chacha.config.space import RATES
+from chacha.errors import BadExample, ConfigError, PoolError
 from chacha.export.feature_file import FeatureFile, features_path
 from tests.cli.test_cli import cli
 
-SPACE: Any = {"interactions": Interactions(), "learning_rate": RATES, "features": Features()}
+SPACE: Any = {"interactions": Interactions(), "learning_rate": RATES, "features": DerivedFeatures()}
 
 
 def workspace(*words: str) -> Any:
@@ -63,7 +64,7 @@ def champion_says(model: ChaCha, example: chacha.Example) -> float:
 
 def test_the_champion_has_bins_and_its_summary_says_so(tuned: tuple[ChaCha, Path]) -> None:
     model, _ = tuned
-    assert "bins(temp,16)" in model.champion.features
+    assert "bins(temp,16)" in model.champion.derived
     line = str(model.summary()).splitlines()[1]
     assert line.startswith(f"same as: vw {model.champion.vw_args()}  # on the stream of chacha")
     assert "bins(temp,16)" in line.partition("#")[2]
@@ -103,7 +104,7 @@ def test_vw_learns_anew_from_the_text(tuned: tuple[ChaCha, Path], tmp_path: Path
     told = next(line for line in done.stderr.splitlines() if line.startswith("to learn anew: "))
     command, _, comment = told.removeprefix("to learn anew: vw -d ").partition("  # ")
     assert command == f"{shlex.quote(str(out))} {model.champion.vw_args()}"
-    assert comment.split(", ")[: len(model.champion.features)] == list(model.champion.features)
+    assert comment.split(", ")[: len(model.champion.derived)] == list(model.champion.derived)
     init = {"interactions": config.interactions, **config.values}
     native = ChaCha(budget=1, space={}, init=init)
     vw = workspace(*config.vw_arg_list())
@@ -154,7 +155,7 @@ def test_all_kinds_in_all_company(tmp_path: Path, seed: int) -> None:
     groups = [*features, *RAW]
     products = [tuple(rng.choices(groups, k=rng.choice([2, 2, 3]))) for _ in range(4)]
     init = {"features": features, "interactions": products, "noconstant": seed % 4 == 0}
-    space: Any = {"features": Features(first=8 + seed)}
+    space: Any = {"features": DerivedFeatures(first=8 + seed)}
     model = ChaCha(budget=1, init=init, space=space)
     for _ in range(150):
         model.learn_one(odd_line(rng, labelled=True))
@@ -167,14 +168,16 @@ def test_all_kinds_in_all_company(tmp_path: Path, seed: int) -> None:
         text = saved.line(line)
         assert text == here.line(line)
         assert vw.predict(text) == model.predict_one(line), text
-        assert [*chacha.parse_line(text).groups] == [*saved.example(chacha.parse_line(line)).groups]
+        assert [*chacha.data.parse_line(text).groups] == [
+            *saved.example(chacha.data.parse_line(line)).groups
+        ]
         derived += sum(f"|{name}" in text for name in features)
     vw.finish()
     assert derived > 60
 
 
 @pytest.mark.parametrize("loss", [chacha.Squared(), chacha.Logistic()], ids=["squared", "logistic"])
-def test_what_tells_of_earlier_rows_goes_on(tmp_path: Path, loss: chacha.Loss) -> None:
+def test_what_tells_of_earlier_rows_goes_on(tmp_path: Path, loss: chacha.losses.Loss) -> None:
     """VW learns on, from the saved model, on text whose lags begin in the saved past."""
     rng = random.Random(3)
 
@@ -195,7 +198,7 @@ def test_what_tells_of_earlier_rows_goes_on(tmp_path: Path, loss: chacha.Loss) -
         if i % 7 == 0:  # a row without a label is predicted, and leaves no trace
             text = text[text.index("|") :]
         made = transform.line(text)
-        assert vw.predict(made) == champion_says(model, chacha.parse_line(text))
+        assert vw.predict(made) == champion_says(model, chacha.data.parse_line(text))
         if i % 7:
             model.learn_one(text)
             vw.learn(made)
@@ -255,7 +258,7 @@ def test_empty_cells_of_a_table_and_whoever_derives(tmp_path: Path, pool: str) -
     vw = workspace("-t", "-i", str(path))
     fixed = Transform.load(path)
     for row in rows:
-        unlabelled = chacha.parse_line(row.body)
+        unlabelled = chacha.data.parse_line(row.body)
         assert vw.predict(fixed.example(unlabelled).line) == champion_says(model, unlabelled)
     vw.finish()
     data = FeatureFile.read(features_path(path))
@@ -457,7 +460,7 @@ def test_vw_may_go_on_with_the_model(tmp_path: Path) -> None:
 def test_functions_of_ones_own(tmp_path: Path) -> None:
     path = tmp_path / "m.vw"
     own = {"size": lambda row: {"n": len(row), "a b": row["x"]}}
-    space: Any = {"features": Features(kinds=(), own=own)}
+    space: Any = {"features": DerivedFeatures(kinds=(), functions=own)}
     model = ChaCha(budget=1, space=space, init={"features": ["own(size)"]})
     for i in range(50):
         model.learn_one(f"{i} |a x:{i + 1} |b y")

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from chacha import Config, NativePool
-from chacha.config.derived_groups import Column
+from chacha.config.derived_groups import ColumnProfile
 from chacha.data.example import Example, make_example, parse_line
 from chacha.data.vw_text import hash_name
 from chacha.features.column_stats import short_text
@@ -61,8 +61,8 @@ class Both:
         self.derivation.observe(self.derivation.derive(row))
 
     @property
-    def profile(self) -> list[Column]:
-        return sorted(Column(*facts) for facts in self.pool.engine.profile)
+    def profile(self) -> list[ColumnProfile]:
+        return sorted(ColumnProfile(*facts) for facts in self.pool.engine.profile)
 
 
 def compared(lines: Iterable[str], names: Sequence[str], first: int = 8) -> Both:

@@ -23,14 +23,9 @@ from typer.testing import CliRunner
 
 import chacha
 from chacha import (
-    BadExample,
-    Categories,
     ChaCha,
-    ConfigError,
     Example,
     Interactions,
-    Kind,
-    Missing,
     OnBad,
     PairedBetting,
     TableSpec,
@@ -38,10 +33,11 @@ from chacha import (
     open_source,
 )
 from chacha.cli import app
-from chacha.config.derived_groups import Features
+from chacha.config.derived_groups import DerivedFeatures
 from chacha.config.space import RATES
 from chacha.drivers.native_columns import native_block
-from chacha.sources import Bad, DictReader
+from chacha.errors import BadExample, ConfigError
+from chacha.sources import Bad, Categories, DictReader, Kind, Missing
 from chacha.sources.tables.blocks import CellColumn, ColumnBlock, blocks_of
 
 TARGET = TableSpec(target="y")
@@ -65,10 +61,10 @@ TABLE = pa.Table.from_pylist(ROWS)
 PLAIN = TABLE.select(["c", "km", "t", "y"])
 
 
-def tuned(features: Features | None = None, **settings: Any) -> ChaCha:
+def tuned(features: DerivedFeatures | None = None, **settings: Any) -> ChaCha:
     """A model that tries derived groups early."""
     space: Any = {
-        "features": features or Features(kinds=["missing"]),
+        "features": features or DerivedFeatures(kinds=["missing"]),
         "interactions": Interactions(),
         "learning_rate": RATES,
     }
@@ -153,7 +149,7 @@ WAYS: dict[str, Callable[[Path], Any]] = {
 def test_however_a_table_comes_its_empty_cells_are_told_alike(way: str, tmp_path: Path) -> None:
     assert ran(WAYS[way](tmp_path)) == EXPECTED
     assert any("missing(km)" in decision for decision in EXPECTED[0])
-    assert "missing(km)" in EXPECTED[2].features, "it helps, as it should"
+    assert "missing(km)" in EXPECTED[2].derived, "it helps, as it should"
 
 
 def test_text_that_was_converted_with_offers_gives_the_same(tmp_path: Path) -> None:
@@ -201,19 +197,19 @@ def _hole(column: str) -> dict[str, Any]:
 
 def test_dicts_with_nothing_in_them_give_the_same() -> None:
     model, longer, asked = tuned(), tuned(), tuned()
-    longer._quick._driver = None
+    longer._fast_path._driver = None
     for x, y in pairs(ROWS):
         assert model.predict_one(x) == longer.predict_one(x)
         assert model.learn_one(x, y) == longer.learn_one(x, y)
         asked.tell(asked.ask(x), y)
     assert seen(model) == seen(longer) == seen(asked) == ran(pairs(ROWS), TableSpec()) == EXPECTED
-    assert model._quick._plans, "natively"
+    assert model._fast_path._plans, "natively"
 
 
 def test_dicts_of_groups_tell_of_the_group_without_a_name_too() -> None:
     rows = [({"u": {"a": r["km"], "b": r["t"]}, "z": r["c"]}, r["y"]) for r in ROWS]
     model, longer = tuned(), tuned()
-    longer._quick._driver = None
+    longer._fast_path._driver = None
     for x, y in rows:
         assert model.predict_one(x) == longer.predict_one(x)
         model.learn_one(x, y)
@@ -298,15 +294,15 @@ def test_what_is_asked_for_goes_over_offers() -> None:
 @pytest.mark.parametrize(
     ("features", "init", "offers"),
     [
-        (Features(), (), True),
-        (Features(kinds=["bins"]), (), False),
-        (Features(without=["missing"]), (), False),
-        (Features(kinds=["bins"], more=["missing(a)"]), (), True),
-        (Features(kinds=["bins"]), ["missing(a)"], True),
+        (DerivedFeatures(), (), True),
+        (DerivedFeatures(kinds=["bins"]), (), False),
+        (DerivedFeatures(without=["missing"]), (), False),
+        (DerivedFeatures(kinds=["bins"], more=["missing(a)"]), (), True),
+        (DerivedFeatures(kinds=["bins"]), ["missing(a)"], True),
     ],
 )
 def test_offers_are_made_where_somebody_can_take_them(
-    features: Features, init: Sequence[str], offers: bool
+    features: DerivedFeatures, init: Sequence[str], offers: bool
 ) -> None:
     model = tuned(features, init={"features": init})
     assert model.reader.offers is offers
@@ -359,13 +355,13 @@ def test_words_for_empty_cells_hold_for_records_that_follow_a_table(tmp_path: Pa
 # Functions of one's own.
 
 
-def remembering(found: list[dict[str, Any]]) -> Features:
+def remembering(found: list[dict[str, Any]]) -> DerivedFeatures:
     def ratio(x: Mapping[str, Any]) -> dict[str, float]:
         found.append(dict(x))
         km, h = x["km"], x["h"]
         return {"km h": km / h if km is not None and h else 0.0, f"is:{x['c']}": 1.0}
 
-    return Features(kinds=[], own={"ratio": ratio})
+    return DerivedFeatures(kinds=[], functions={"ratio": ratio})
 
 
 TRIPS = [
@@ -435,7 +431,7 @@ def test_predict_learn_ask_and_run_call_functions_alike() -> None:
     assert seen(one) == seen(asked) == seen(whole)
     close = pytest.approx(one.served.mean, rel=1e-4)
     assert plain.served.mean == close, "what stands there is not made again"
-    without = tuned(Features(kinds=[]))
+    without = tuned(DerivedFeatures(kinds=[]))
     without.run(list(zip(rows, labels, strict=True)))
     assert one.served.mean < without.served.mean
 
@@ -445,7 +441,7 @@ def test_functions_read_vw_text_by_name() -> None:
     model = tuned(remembering(found))
     model.learn_one("1 |a km:3 h:2 c=dark%20red |missing(b) z |b km:5", None)
     model.learn_one("2 |a km:3 h:2 c:blue", None)
-    model.learn_one(chacha.parse_line("2 |a km:3 h:2 c=a c=b c"))
+    model.learn_one(chacha.data.parse_line("2 |a km:3 h:2 c=a c=b c"))
     assert found[0] == {"km": 3.0, "h": 2.0, "c": "dark red"}
     assert found[1] == {"km": 3.0, "h": 2.0, "c": "blue"}
     assert found[2] == {"km": 3.0, "h": 2.0, "c": 1.0, "c=a": 1.0, "c=b": 1.0}
@@ -499,7 +495,7 @@ WRONG = {
 
 @pytest.mark.parametrize("how", [*BAD, *WRONG])
 def test_what_a_function_gets_wrong_is_told_and_leaves_no_trace(how: str) -> None:
-    policy = Features(kinds=[], own={"f": failing})
+    policy = DerivedFeatures(kinds=[], functions={"f": failing})
     model, clean = tuned(policy), tuned(policy)
     good = [({"how": "well", "v": float(i)}, float(i % 3)) for i in range(30)]
     for x, y in good[:10]:
@@ -527,12 +523,12 @@ def test_what_a_function_gets_wrong_is_told_and_leaves_no_trace(how: str) -> Non
 
 def test_functions_are_looked_at_before_they_are_called() -> None:
     with pytest.raises(ConfigError, match="must be a function, got 3"):
-        Features(own={"f": 3})  # type: ignore[dict-item]
+        DerivedFeatures(functions={"f": 3})  # type: ignore[dict-item]
     with pytest.raises(ConfigError, match="is no derived group"):
-        Features(own={"a b": failing})
+        DerivedFeatures(functions={"a b": failing})
     row = {"a": 2.0}
     with pytest.raises(BadExample, match="no attribute 'pop'"):
-        tuned(Features(own={"f": lambda x: x.pop("a")})).learn_one(row, 1.0)
+        tuned(DerivedFeatures(functions={"f": lambda x: x.pop("a")})).learn_one(row, 1.0)
     assert row == {"a": 2.0}
 
 
@@ -554,7 +550,7 @@ class PlainEvidence(PairedBetting):
 @pytest.mark.parametrize("pool", POOLS)
 def test_a_ticket_keeps_the_past_as_it_was(pool: str) -> None:
     names = ["ewma(label,0.5)", "lag(a,1)", "lag(label,2)"]
-    policy = Features(kinds=[], more=names)
+    policy = DerivedFeatures(kinds=[], more=names)
     evidence = PlainEvidence() if "evidence" in pool else None
     model, replay = (
         tuned(policy, init={"features": names[:2]}, pool=POOLS[pool](), evidence=evidence)
@@ -590,7 +586,7 @@ def test_a_ticket_keeps_the_past_as_it_was(pool: str) -> None:
 
 
 def test_told_at_once_a_ticket_is_as_good_as_a_row() -> None:
-    policy = Features(kinds=["bins"], more=["lag(label,2)", "ewma(label,0.1)"])
+    policy = DerivedFeatures(kinds=["bins"], more=["lag(label,2)", "ewma(label,0.1)"])
     init = {"features": ["lag(label,2)"]}
     asked, plain, without = tuned(policy, init=init), tuned(policy, init=init), tuned()
     rng = random.Random(2)
@@ -612,7 +608,7 @@ def test_rows_without_a_past_after_rows_with_one() -> None:
         {"a": rng.uniform(1, 2), "b": rng.uniform(1, 2), "y": float(rng.choice([0, 0, 1, 2]))}
         for _ in range(300)
     ]
-    policy, init = Features(kinds=[]), {"features": ["lag(label,1)"]}
+    policy, init = DerivedFeatures(kinds=[]), {"features": ["lag(label,1)"]}
     whole, single = tuned(policy, init=init), tuned(policy, init=init)
     table = pa.Table.from_pylist(rows)
     whole.run(table, target="y")
@@ -650,11 +646,11 @@ def test_cells_that_are_no_numbers_are_refused_as_ever(value: Any, tmp_path: Pat
     for source in sources:
         table = TableSpec() if source is sources[2] else TARGET
         odd = isinstance(value, str) and source is sources[2]  # pairs may hold anything
-        model = tuned(Features())
+        model = tuned(DerivedFeatures())
         if not odd:
             with pytest.raises(BadExample, match="row 221"):
                 model.run(source, table=table)
-        model = tuned(Features())
+        model = tuned(DerivedFeatures())
         found = model.run(source, table=table, on_bad=OnBad.SKIP)
         assert (found.examples, sum(found.skipped.values())) == ((300, 0) if odd else (299, 1))
         assert "empty" not in model.observed.groups or model.observed.sizes["empty"] == 0
@@ -662,18 +658,18 @@ def test_cells_that_are_no_numbers_are_refused_as_ever(value: Any, tmp_path: Pat
 
 def test_columns_that_tell_nothing_do_no_harm() -> None:
     table = pa.table(odd_table())
-    model, single = tuned(Features()), tuned(Features())
+    model, single = tuned(DerivedFeatures()), tuned(DerivedFeatures())
     model.run(table, target="y")
     for _ in single.steps(single.open(table, TARGET)):
         pass
     assert seen(model) == seen(single)
     assert model.examples == 300
     frame = table.to_pandas()
-    pandas = tuned(Features())
+    pandas = tuned(DerivedFeatures())
     pandas.run(frame, target="y")
     assert pandas.examples == 300
     nothing = pd.DataFrame({"a": [np.nan] * 40, "y": range(40)})
-    alone = tuned(Features())
+    alone = tuned(DerivedFeatures())
     assert alone.run(nothing).examples == 40
     assert list(alone.observed.groups) == ["a"]
 

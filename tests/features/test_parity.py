@@ -21,11 +21,11 @@ import chacha
 from chacha import ChaCha, Config, NativePool, ReferencePool
 from chacha._native import kernels
 from chacha.config.config import Product
-from chacha.config.derived_groups import Features
+from chacha.config.derived_groups import DerivedFeatures
 from chacha.config.space import RATES, Interactions
 from chacha.data.example import parse_line
-from chacha.drivers.native import FusedDriver
-from chacha.drivers.python import PlainDriver
+from chacha.drivers.native import NativeDriver
+from chacha.drivers.python import PythonDriver
 from chacha.features.derivation import Derivation
 from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile
 from chacha.pools.base import LivePool
@@ -40,10 +40,10 @@ Row = dict[str, Any]
 Table = list[tuple[Row, float]]
 
 MORE = ["lag(label,2)", "ewma(temp,0.2)", "lag(hour,1)"]
-POLICY = Features(first=30, knots=6, more=MORE)
+POLICY = DerivedFeatures(first=30, knots=6, more=MORE)
 
 
-def space(features: Features | None = POLICY, **domains: Any) -> dict[str, Any]:
+def space(features: DerivedFeatures | None = POLICY, **domains: Any) -> dict[str, Any]:
     own = {} if features is None else {"features": features}
     return {"interactions": Interactions(), "learning_rate": RATES, **own, **domains}
 
@@ -110,12 +110,12 @@ def rough(n: int, seed: int = 0) -> list[str]:
     return lines
 
 
-ROUGH = Features(first=25, knots=5, more=["own(me)", "lag(a,2)", "ewma(label,0.3)"])
+ROUGH = DerivedFeatures(first=25, knots=5, more=["own(me)", "lag(a,2)", "ewma(label,0.3)"])
 
 
 def features_in(found: ChaCha, kind: str = "WentLive") -> set[str]:
     """The derived groups of those that went live, or were promoted."""
-    return {name for d in found.decisions if d.kind == kind for name in d.config.features}
+    return {name for d in found.decisions if d.kind == kind for name in d.config.derived}
 
 
 @pytest.mark.parametrize("stream", STREAMS)
@@ -123,11 +123,11 @@ def features_in(found: ChaCha, kind: str = "WentLive") -> set[str]:
 def test_every_driver_and_learner_gives_the_same_run(stream: str, baseline: bool) -> None:
     lines = text_of(STREAMS[stream](400, 0))
     fused = model(NativePool(), baseline=baseline)
-    assert isinstance(fused._driver, FusedDriver)
+    assert isinstance(fused._driver, NativeDriver)
     found = tracked(fused, lines, "whole")
     for pool in (PlainPool(), ReferencePool()):
         plain = model(pool, baseline=baseline)
-        assert isinstance(plain._driver, PlainDriver)
+        assert isinstance(plain._driver, PythonDriver)
         assert tracked(plain, lines, "steps") == found
         assert plain.observed.columns == fused.observed.columns
     assert len(features_in(fused)) > 3
@@ -188,7 +188,7 @@ RULES: dict[str, dict[str, Any]] = {
     "a single model": {"budget": 1},
     "two models": {"budget": 2},
     "only features": {"space": {"features": POLICY}},
-    "coarse and fine": {"space": space(Features(first=12, knots=2))},
+    "coarse and fine": {"space": space(DerivedFeatures(first=12, knots=2))},
     "given at once": {"init": {"features": ["bins(temp,4)", "log(bprice)"]}},
     "given, and nothing is offered": {
         "init": {"features": ["bins(temp,8)", "lag(label,1)"]},
@@ -258,11 +258,11 @@ def test_stretches_may_have_any_length(sizes: list[int], stream: str) -> None:
     lines = text_of(STREAMS[stream](150, 7))
     cut, whole = model(NativePool()), model(NativePool())
     ends = iter([sum(sizes[: i + 1]) for i in range(len(sizes))])
-    for _ in cut.stretches(
+    for _ in cut.chunks(
         a_file("\n".join(lines).encode()), until=lambda: next(ends, 10**6), record=True
     ):
         pass
-    whole.run(chacha.Rows(lines))
+    whole.run(chacha.sources.Rows(lines))
     assert state(cut) == state(whole)
 
 
@@ -274,7 +274,7 @@ def arrow_of(table: Table) -> pa.Table:
 
 def served(found: ChaCha, source: Any) -> list[tuple[float, str]]:
     track: list[tuple[float, str]] = []
-    for stretch in found.stretches(found.open(source, chacha.TableSpec(target="y")), record=True):
+    for stretch in found.chunks(found.open(source, chacha.TableSpec(target="y")), record=True):
         assert stretch.served is not None
         track += zip(stretch.served.predictions, map(str, stretch.served.served_by), strict=True)
     return track
@@ -318,7 +318,7 @@ TABLES = {**STREAMS, "dated": dated, "holes": holes}
 @pytest.mark.parametrize("stream", TABLES)
 def test_text_dicts_and_tables_give_the_same_run(stream: str) -> None:
     table = TABLES[stream](260, 8)
-    policy = Features(
+    policy = DerivedFeatures(
         first=30, knots=6, more=["lag(label,1)", *(f"lag({g},1)" for g in table[0][0])]
     )
     kinds = chacha.TableSpec(target="y")
@@ -419,7 +419,7 @@ def offering(*offers: Sequence[str]) -> Callable[[Config, Sequence[str]], list[C
     """An oracle that proposes derived groups by itself; some cannot be learned."""
 
     def oracle(champion: Config, groups: Sequence[str]) -> list[Config]:
-        found = [champion.with_features(names) for names in offers]
+        found = [champion.with_derived(names) for names in offers]
         return [*found, champion.with_values(no_such_option=1), champion.with_products([AB])]
 
     return oracle
@@ -439,7 +439,7 @@ def test_an_oracle_may_propose_derived_groups_where_nothing_is_said_of_features(
         for line in lines:
             try:
                 found.learn_one(line)
-            except chacha.PoolError:
+            except chacha.errors.PoolError:
                 errors += 1
         runs.append((state(found), errors, [len(c) for c in found.observed.columns]))
     assert runs[0] == runs[1] == runs[2]
@@ -476,12 +476,12 @@ def test_groups_of_the_stream_that_are_named_like_derived_ones_stay_what_they_ar
         tracks = [tracked(each, lines, "steps") for each in found]
         assert tracks[0] == tracks[1]
         assert "log(b)" in found[0].observed.groups
-        assert all("log(b)" not in d.config.features for d in found[0].decisions)
+        assert all("log(b)" not in d.config.derived for d in found[0].decisions)
 
 
 COPIES = [
     Config(),
-    Config(features=["bins(a,4)"]),
+    Config(derived=["bins(a,4)"]),
     Config([("b", "bins(a,4)")], {}, ["bins(a,4)", "lag(label,2)"]),
     Config([("b", "onehot(b)"), ("a", "b")], {"learning_rate": 2.0}, ["log(a)", "onehot(b)"]),
 ]
@@ -502,12 +502,12 @@ def test_a_copy_is_made_while_knots_are_half_learned(damping: float) -> None:
     for i in range(70):
         if i in (10, 14, 30):  # before the columns are ready, and after
             config = COPIES[{10: 1, 14: 2, 30: 3}[i]]
-            derivation.add(config.features)
+            derivation.add(config.derived)
             for pool in (alone, *pools):
                 pool.copy(COPIES[0], config, damping)
         if i == 45:
             for pool in (alone, *pools):
-                pool.settle(COPIES[1])
+                pool.undamp(COPIES[1])
         x, b = rng.gauss(0, 1), rng.randrange(1, 5)
         row = parse_line(f"{math.sin(3 * x)!r} |a x:{x!r} |b b:{b} |bins z:0.5")
         whole = derivation.derive(row)

@@ -19,23 +19,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chacha
-from chacha import (
-    ChaCha,
-    ChampionChallengers,
-    Config,
-    Decision,
-    Example,
-    Interactions,
-    LogUniform,
-    ReferencePool,
-    Standing,
-)
+from chacha import ChaCha, Config, Decision, Example, Interactions, LogUniform, ReferencePool
 from chacha.config.space import Domain
 from chacha.pools.vw import VWPool
 from chacha.rulebook import Settings
+from chacha.rules import Standing
+from chacha.rules.paper import ChampionChallengers
 
 SPACE = {"interactions": Interactions(), "learning_rate": LogUniform(2e-10, 1.0)}
-POOLS: dict[str, Callable[[], chacha.LivePool]] = {"vw": VWPool, "reference": ReferencePool}
+POOLS: dict[str, Callable[[], chacha.pools.LivePool]] = {"vw": VWPool, "reference": ReferencePool}
 
 
 def standing(model: ChaCha) -> dict[Config, Standing]:
@@ -83,7 +75,7 @@ def test_same_seed_same_decisions_in_another_process_too() -> None:
 
 
 @pytest.mark.parametrize("pool", POOLS.values(), ids=POOLS.keys())
-def test_one_by_one_equals_run(pool: Callable[[], chacha.LivePool]) -> None:
+def test_one_by_one_equals_run(pool: Callable[[], chacha.pools.LivePool]) -> None:
     n = 2300 if pool is VWPool else 700
     whole, single, parts = (model(pool=pool()) for _ in range(3))
     steps = list(whole.steps(chacha.open_source(f"synth:interactions,n={n}")))
@@ -96,7 +88,7 @@ def test_one_by_one_equals_run(pool: Callable[[], chacha.LivePool]) -> None:
     assert single.loss == whole.loss
     rows = examples(n)
     for start in range(0, n, 97):
-        parts.run(chacha.Rows([row.line for row in rows[start : start + 97]]))
+        parts.run(chacha.sources.Rows([row.line for row in rows[start : start + 97]]))
     assert list(parts.decisions) == list(whole.decisions)
     assert parts.loss == whole.loss
     if pool is VWPool:
@@ -114,7 +106,7 @@ def test_one_by_one_equals_run_for_dicts_and_tables(tmp_path: Path) -> None:
     for x, y in rows:
         predictions.append(single.predict_one(x))
         single.learn_one(x, y)
-    assert [step.prediction for step in whole.steps(chacha.Rows(rows))] == predictions
+    assert [step.prediction for step in whole.steps(chacha.sources.Rows(rows))] == predictions
     assert whole.decisions == single.decisions
     names = list(rows[0][0])
     path = tmp_path / "t.csv"
@@ -371,7 +363,7 @@ def test_a_wrong_ticket_is_a_clear_error(wrong: Any, message: str) -> None:
     m.tell(tickets[0], 1.0)
     tickets += [m.ask(f"|a x:{i}") for i in range(2)]
     before = m.examples, m.pending, m.loss
-    with pytest.raises(chacha.TicketError, match=message):
+    with pytest.raises(chacha.errors.TicketError, match=message):
         wrong(m, tickets)
     assert (m.examples, m.pending, m.loss) == before
 
@@ -379,7 +371,7 @@ def test_a_wrong_ticket_is_a_clear_error(wrong: Any, message: str) -> None:
 def test_a_ticket_of_another_model_is_refused() -> None:
     here, there = model(pool=ReferencePool()), model(pool=ReferencePool())
     here.ask("|a x")
-    with pytest.raises(chacha.TicketError, match="another model"):
+    with pytest.raises(chacha.errors.TicketError, match="another model"):
         here.tell(there.ask("|b other"), 1.0)
 
 
@@ -388,7 +380,7 @@ def test_tickets_expire_by_age() -> None:
     old = m.ask("|a x")
     for _ in range(10):
         m.ask("|a x")
-    with pytest.raises(chacha.TicketError, match="expired"):
+    with pytest.raises(chacha.errors.TicketError, match="expired"):
         m.tell(old, 1.0)
     assert m.pending == 10
     assert "1 ticket expired without a label" in str(m.summary())
@@ -397,7 +389,7 @@ def test_tickets_expire_by_age() -> None:
 def test_a_bad_label_leaves_the_ticket_waiting() -> None:
     m = model(pool=ReferencePool())
     ticket = m.ask("|a x")
-    with pytest.raises(chacha.BadExample, match="label"):
+    with pytest.raises(chacha.errors.BadExample, match="label"):
         m.tell(ticket, float("nan"))
     m.tell(ticket, 1.0)
     assert m.examples == 1
@@ -432,7 +424,7 @@ def test_presets() -> None:
     ],
 )
 def test_wrong_settings_are_named(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(chacha.ConfigError, match=message):
+    with pytest.raises(chacha.errors.ConfigError, match=message):
         ChaCha.paper(**{"pool": ReferencePool(), **settings})
 
 
@@ -451,7 +443,7 @@ def test_wrong_calls_are_named() -> None:
         (lambda: m.run("synth:fried,n=3", on_bad="skip"), "on_bad must be"),
         (lambda: m.learn_one(5, 1.0), "x must be a dict"),
     ]:
-        with pytest.raises(chacha.ConfigError, match=message):
+        with pytest.raises(chacha.errors.ConfigError, match=message):
             call()  # type: ignore[no-untyped-call]
     assert m.examples == 0
 
@@ -474,7 +466,7 @@ def test_a_challenger_that_the_learner_refuses_is_withdrawn_and_told() -> None:
 
     m = model(oracle=oracle, budget=3)
     rows = examples(30)
-    with pytest.raises(chacha.PoolError, match="no option 'nonsense'"):
+    with pytest.raises(chacha.errors.PoolError, match="no option 'nonsense'"):
         m.learn_one(rows[0])
     assert m.examples == 1, "the example has been learned"
     for row in rows[1:]:
@@ -521,7 +513,7 @@ def test_one_label_range_serves_all_models() -> None:
     for y in (3.0, -2.0, 7.0):
         m.learn_one("|a x |b y", y)
     assert (m.observed.low, m.observed.high) == (-2.0, 7.0)
-    assert m._driver.seen.loss_range == 9.0
+    assert m._driver.observed.loss_range == 9.0
 
 
 @pytest.mark.parametrize(
@@ -534,7 +526,7 @@ def test_one_label_range_serves_all_models() -> None:
     ],
     ids=lambda value: getattr(value, "name", ""),
 )
-def test_other_losses_run_on_vw_and_get_better(loss: chacha.Loss, label: Any) -> None:
+def test_other_losses_run_on_vw_and_get_better(loss: chacha.losses.Loss, label: Any) -> None:
     m = ChaCha.paper(loss=loss, budget=3)
     rng = random.Random(2)
     losses = []
@@ -574,10 +566,10 @@ def test_any_option_may_be_tuned() -> None:
 
 def test_labels_a_loss_cannot_mean_are_refused() -> None:
     m = ChaCha.paper(loss=chacha.Logistic())
-    with pytest.raises(chacha.BadExample, match="-1 and 1"):
+    with pytest.raises(chacha.errors.BadExample, match="-1 and 1"):
         m.learn_one("3 |a x")
     assert m.examples == 0
-    with pytest.raises(chacha.BadExample, match="at least 0"):
+    with pytest.raises(chacha.errors.BadExample, match="at least 0"):
         ChaCha.paper(loss=chacha.Poisson()).learn_one("-3 |a x")
 
 
@@ -628,6 +620,6 @@ def test_any_chunking_any_budget_same_decisions(seed: int, budget: int, cuts: li
         chunk = list(itertools.islice(left, cut))
         if not chunk:
             break
-        chunked.run(chacha.Rows([row.line for row in chunk]))
+        chunked.run(chacha.sources.Rows([row.line for row in chunk]))
     assert list(chunked.decisions) == list(whole.decisions)
     assert chunked.loss == whole.loss

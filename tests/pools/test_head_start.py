@@ -16,8 +16,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chacha import Config, Example, NativePool, PoolError, ReferencePool, SequentialPool, parse_line
+from chacha import Config, Example, NativePool, ReferencePool, SequentialPool
+from chacha.data import parse_line
 from chacha.drivers.native_columns import native_block
+from chacha.errors import PoolError
 from chacha.pools.base import Copies, LivePool
 from chacha.pools.reference import ReferenceLearner
 from chacha.pools.vw import VWPool
@@ -70,15 +72,15 @@ def once(line: str) -> str:
 
 
 def shaken(rng: random.Random, pools: Sequence[Any], configs: Sequence[Config]) -> None:
-    """Perhaps a model comes, goes, is copied or settled; in all pools alike."""
+    """Perhaps a model comes, goes, is copied or undamped; in all pools alike."""
     live = [config for config in pools[0].live if config != BENT]
     config, damping = rng.choice(configs), rng.choice([0.0, 0.01, 0.3, 1.0, 20.0])
     alike = [c for c in live if c.values.get("bit_precision") == config.values.get("bit_precision")]
-    event = rng.choice(["copy", "copy", "start", "stop", "settle"])
+    event = rng.choice(["copy", "copy", "start", "stop", "undamp"])
     source = rng.choice(alike) if alike else None
     for pool in pools:
-        if event == "settle" and config in live:
-            pool.settle(config)
+        if event == "undamp" and config in live:
+            pool.undamp(config)
         elif event == "stop" and config in live and len(live) > 3:
             pool.stop(config)
         elif event == "copy" and config not in live and source is not None:
@@ -167,7 +169,7 @@ def test_large_products_of_one_copy(kernel: str, bits: int, bent: bool) -> None:
             if i == 20:
                 pool.stop(copy)
             if i == 25:
-                pool.settle(late)
+                pool.undamp(late)
         example = parse_line(parted(rng, "abc", 7, 40))
         native, reference = (pool.learn(example) for pool in pools)
         assert {config: native[config] for config in reference} == dict(reference)
@@ -243,7 +245,7 @@ def test_blocks(kernel: str, columns: bool, products: list[str]) -> None:
             if i == 1:
                 pool.copy(source, copy, 0.7)
             if i == 3:
-                pool.settle(copy)
+                pool.undamp(copy)
         block, lines = table(rng, 12)
         passed(native, block if columns else None, lines)
         for line in lines:
@@ -281,7 +283,7 @@ def test_undamped_copies_are_vws(
         if i in (20, 40):
             for pool in pools:
                 pool.copy(*((source, copy) if i == 20 else (copy, twin)))
-                pool.settle(copy)
+                pool.undamp(copy)
         example = parse_line(a_line(rng, LOSSES["squared"]))
         vw, native = (dict(pool.learn(example)) for pool in pools)
         assert native == vw
@@ -383,12 +385,12 @@ def test_a_settled_copy_is_an_undamped_one(make: Any) -> None:
         pool.copy(Config(), copy, damping)
         pool.copy(Config(), other, 5.0)
     for config in (copy, Config()):
-        damped.settle(config)
+        damped.undamp(config)
     for _ in range(20):
         example = parse_line(parted(rng, "ab", 3, 9))
         assert dict(damped.learn(example)) == dict(plain.learn(example))
     with pytest.raises(PoolError, match="not live"):
-        damped.settle(Config(["bb"]))
+        damped.undamp(Config(["bb"]))
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -13,9 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chacha
-from chacha import Config, LivePool, NativePool, PoolError, open_pool, parse_line
+from chacha import Config, NativePool, open_pool
 from chacha import _native as engine
 from chacha.checks import all_checks
+from chacha.data import parse_line
+from chacha.errors import PoolError
+from chacha.pools import LivePool
 from tests.support.vw_text_strategy import GROUPS, good_lines
 
 KERNELS = engine.kernels()

@@ -13,9 +13,12 @@ import vowpalwabbit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chacha import Config, LivePool, PoolError, ReferencePool, SequentialPool, parse_line
+from chacha import Config, ReferencePool, SequentialPool
 from chacha.checks import all_checks
+from chacha.data import parse_line
 from chacha.data.vw_text import hash_name, read_number
+from chacha.errors import PoolError
+from chacha.pools import LivePool
 from chacha.pools.vw import SHARED, VWPool, vw_options
 
 POOLS: dict[str, Callable[[], LivePool]] = {"vw": VWPool, "reference": ReferencePool}

@@ -7,6 +7,7 @@ import inspect
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,19 @@ command: Any = typer.main.get_command(app)
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 OPTIONAL = "vowpalwabbit pylibvw river sklearn ray fastapi uvicorn mlflow openml matplotlib pandas"
+PACKAGES = (
+    *("chacha", "chacha.config", "chacha.data", "chacha.drivers", "chacha.export", "chacha.pools"),
+    *("chacha.rules", "chacha.rules.contest", "chacha.rules.paper", "chacha.sources"),
+)
+PUBLIC = sorted(
+    {
+        (package, name)
+        for package in PACKAGES
+        for name in import_module(package).__all__
+        if inspect.isclass(getattr(import_module(package), name))
+        or inspect.isfunction(getattr(import_module(package), name))
+    }
+)
 CORE = [
     *(ROOT / "src" / "chacha" / "rules").rglob("*.py"),
     *(ROOT / "src" / "chacha" / "config").rglob("*.py"),
@@ -81,14 +95,36 @@ def test_a_core_file_fits_a_screen_or_three(path: Path) -> None:
         for node in ast.walk(tree)
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef))
     )
-    assert len(path.read_text().splitlines()) - documented <= 220
+    assert len(path.read_text().splitlines()) - documented <= 260
 
 
-@pytest.mark.parametrize("name", [name for name in chacha.__all__ if name != "checks"])
-def test_every_public_name_has_a_sentence_and_an_executed_example(name: str) -> None:
-    documentation = inspect.getdoc(getattr(chacha, name)) or ""
+@pytest.mark.parametrize(("package", "name"), PUBLIC)
+def test_every_public_name_has_a_sentence_and_an_executed_example(package: str, name: str) -> None:
+    documentation = inspect.getdoc(getattr(import_module(package), name)) or ""
     assert documentation.split("\n")[0].rstrip().endswith((".", ":")), "one sentence"
     assert ">>>" in documentation, "one example"
+
+
+def test_the_root_has_what_most_users_need_and_no_more() -> None:
+    """The rest is found by package."""
+    assert len(chacha.__all__) <= 40
+    assert len(list((ROOT / "src" / "chacha").glob("*.py"))) <= 18
+
+
+def test_nobody_imports_the_root_and_few_import_the_engine() -> None:
+    allowed = re.compile(r"pools/native|drivers/native")
+    above = re.compile(r"chacha/(cli|compare)/")
+    for path in SOURCES:
+        if path == ROOT / "src" / "chacha" / "__init__.py":
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            module = node.module if isinstance(node, ast.ImportFrom) else None
+            if not above.search(str(path)):
+                assert "chacha" not in names, path
+                assert module != "chacha", path
+            if module == "chacha._native":
+                assert allowed.search(str(path.relative_to(ROOT))), path
 
 
 def test_the_core_has_no_clock_no_file_no_global_random() -> None:

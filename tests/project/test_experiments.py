@@ -16,7 +16,7 @@ import pytest
 
 import chacha
 from chacha.cli import flags
-from chacha.compare import METHODS, Settings, Stream, Study
+from chacha.compare import METHODS, CommonSettings, Stream, Study
 
 ROOT = Path(__file__).parents[2]
 EXPERIMENTS = ROOT / "experiments"
@@ -100,15 +100,17 @@ def test_the_index_decides(module: ModuleType, data: Path, tmp_path: Path) -> No
     fetched = module.find_sets(data, openml=True)
     assert len(fetched) == 3 + 39
     assert fetched[1].source == "openml:1191"
-    with pytest.raises(chacha.ConfigError, match=r"INDEX.tsv: no such file"):
+    with pytest.raises(chacha.errors.ConfigError, match=r"INDEX.tsv: no such file"):
         module.find_sets(tmp_path, openml=False)
-    with pytest.raises(chacha.ConfigError, match="give DATA=DIR, or OPENML=1"):
+    with pytest.raises(chacha.errors.ConfigError, match="give DATA=DIR, or OPENML=1"):
         module.find_sets(None, openml=False)
     (tmp_path / "INDEX.tsv").write_text("name\topenml_id\ttask\nnowhere\t1\tregression\n")
-    with pytest.raises(chacha.ConfigError, match=r"INDEX.tsv:2: there is no file nowhere"):
+    with pytest.raises(chacha.errors.ConfigError, match=r"INDEX.tsv:2: there is no file nowhere"):
         module.find_sets(tmp_path, openml=False)
     (tmp_path / "INDEX.tsv").write_text("name\ttask\nnowhere\tregression\n")
-    with pytest.raises(chacha.ConfigError, match=r"INDEX.tsv:2: there is no column 'openml_id'"):
+    with pytest.raises(
+        chacha.errors.ConfigError, match=r"INDEX.tsv:2: there is no column 'openml_id'"
+    ):
         module.find_sets(tmp_path, openml=False)
 
 
@@ -145,8 +147,8 @@ def test_the_text_for_autovw(module: ModuleType, data: Path, tmp_path: Path) -> 
     model = chacha.ChaCha(budget=1)
     model.run(path)
     table = chacha.ChaCha(budget=1)
-    spec = chacha.TableSpec(categories=chacha.Categories.CODE)
-    table.run(chacha.with_log_target(table.open(news.source, spec)))
+    spec = chacha.TableSpec(categories=chacha.sources.Categories.CODE)
+    table.run(chacha.source_profile.with_log_target(table.open(news.source, spec)))
     assert model.loss == pytest.approx(table.loss, rel=1e-5)
 
 
@@ -166,7 +168,9 @@ def test_numbers_first_and_restarts(module: ModuleType, tmp_path: Path) -> None:
     assert ended == left
     live = [Stream("synth:interactions,n=500")]
     methods = ["naive", *variants.NUMBERS_FIRST, *variants.RESTARTED]
-    found = Study(live, methods, 2, settings=Settings(budget=4), home=tmp_path, workers=0).finish()
+    found = Study(
+        live, methods, 2, settings=CommonSettings(budget=4), home=tmp_path, workers=0
+    ).finish()
     assert not found.failures
     assert len(found.outcomes[live[0].name]) == 5
     assert not {m.name for m in methods if not isinstance(m, str)} & METHODS.keys()

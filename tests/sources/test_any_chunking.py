@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chacha
-from chacha import Categories, Kind, Missing, TableSpec, open_source
-from chacha.sources import DictReader
+from chacha import TableSpec, open_source
+from chacha.sources import Categories, DictReader, Kind, Missing
 from chacha.sources.formats.arff_file import ArffFile
 from chacha.sources.formats.arrow_file import ArrowTable
 from chacha.sources.formats.csv_file import CsvFile
@@ -213,7 +213,7 @@ def test_codes_in_blocks_are_those_row_by_row(seed: int, missing: Missing) -> No
     for in_blocks in (True, False):
         model = chacha.ChaCha.paper(loss=chacha.Logistic(), budget=3)
         source = model.open(table, spec)
-        passing = model.stretches if in_blocks else model.steps
+        passing = model.chunks if in_blocks else model.steps
         for _ in passing(source, limit=limit, on_bad=chacha.OnBad.SKIP):
             pass
         runs.append((model.reader.codes, model.served, dict(model.skipped), model.decisions))

@@ -11,17 +11,9 @@ from typing import Any
 import pytest
 
 import chacha
-from chacha import (
-    BadExample,
-    Categories,
-    ChaCha,
-    Example,
-    NativePool,
-    OnBad,
-    Rows,
-    SourceError,
-    TableSpec,
-)
+from chacha import ChaCha, Example, NativePool, OnBad, TableSpec
+from chacha.errors import BadExample, SourceError
+from chacha.sources import Categories, Rows
 from tests.sources.test_sources import lines
 
 CLEAN = lines(1300)
@@ -317,4 +309,4 @@ def test_a_wide_line_is_fine() -> None:
     line = "1 |a " + " ".join(f"f{i}" for i in range(100_000))
     model.learn_one(line)
     assert model.observed.raw_features > 80_000
-    assert isinstance(chacha.parse_line(line), Example)
+    assert isinstance(chacha.data.parse_line(line), Example)

@@ -20,22 +20,9 @@ import pytest
 from scipy import sparse
 
 import chacha
-from chacha import (
-    Bad,
-    Categories,
-    ChaCha,
-    ConfigError,
-    CsvDialect,
-    Example,
-    Kind,
-    Missing,
-    NativePool,
-    OnBad,
-    SourceError,
-    TableSpec,
-    open_files,
-    open_source,
-)
+from chacha import ChaCha, Example, NativePool, OnBad, TableSpec, open_source
+from chacha.errors import ConfigError, SourceError
+from chacha.sources import Bad, Categories, CsvDialect, Kind, Missing, open_files
 from chacha.sources.reading.byte_stream import open_bytes
 from chacha.sources.writers import SCHEMA
 from tests.cli.test_cli import cli
@@ -87,7 +74,7 @@ def test_a_column_that_comes_late_is_decided_when_it_is_reached() -> None:
 def test_a_table_without_a_good_row_leaves_no_trace() -> None:
     model = ChaCha.paper(pool=NativePool())
     table = pa.table({**{f"c{i}": [1.5] for i in range(12)}, "y": ["bad"]})
-    with pytest.raises(chacha.BadExample):
+    with pytest.raises(chacha.errors.BadExample):
         model.run(table)
     assert (model.reader.grouping, model.reader.kinds) == (None, {})
     model.open([{"c": "red", "y": 1}], TableSpec(target="y", categories=Categories.CODE))
@@ -383,10 +370,10 @@ def test_libsvm_numbers_and_indices(tmp_path: Path) -> None:
     last = list(open_source(tmp_path / "a.svm"))[-1]
     assert isinstance(last, Example)
     assert last.line == "1.0 |a 1:0.00001e+0"
-    assert last.groups == chacha.parse_line(last.line).groups
+    assert last.groups == chacha.data.parse_line(last.line).groups
     late = write(tmp_path / "b.svm", "1 1:1 20:3\n" * 110 + "1 0:7 20:3\n")
     example = good(open_source(late))[-1]
-    assert example.groups == chacha.parse_line(example.line).groups
+    assert example.groups == chacha.data.parse_line(example.line).groups
     many = write(tmp_path / "c.svm", "1 1:nan\n" * 5000 + "1 1:1\n")
     assert len(bad(open_source(many))) == 5000
 
@@ -558,7 +545,7 @@ def test_rows_that_are_bad_by_a_decision_do_not_decide(tmp_path: Path) -> None:
 def test_a_line_without_features_reads_back_as_it_is(tmp_path: Path) -> None:
     path = write(tmp_path / "a.json", '{"_label": 0.5}\n{"_label": 1, "a": {"x": 1}}\n')
     for example in good(open_source(path)):
-        assert chacha.parse_line(example.line).groups == example.groups
+        assert chacha.data.parse_line(example.line).groups == example.groups
 
 
 def test_names_in_parquet_of_examples_are_checked(tmp_path: Path) -> None:

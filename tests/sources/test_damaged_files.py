@@ -23,7 +23,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import chacha
-from chacha import BadExample, ChaCha, NativePool, OnBad, SourceError, TableSpec, open_source
+from chacha import ChaCha, NativePool, OnBad, TableSpec, open_source
+from chacha.errors import BadExample, SourceError
 from chacha.sources.reading import byte_stream as bytestream
 from chacha.sources.reading import lines as cutting
 from chacha.sources.reading.prefetch import Ahead
@@ -194,7 +195,7 @@ def test_a_file_that_cannot_be_read(
     monkeypatch.chdir(tmp_path)
     file, data, message = FILES[name]
     Path(file).write_bytes(data)
-    with pytest.raises(chacha.DataError) as error:
+    with pytest.raises(chacha.errors.DataError) as error:
         ChaCha.paper(pool=NativePool()).run(file)
     assert message in str(error.value)
 
@@ -242,15 +243,15 @@ def test_several_files_are_one_stream(tmp_path: Path) -> None:
     assert [row.line for row in good(source)] == text, "twice"
     assert source.name.endswith("s-1.vw and 2 more")
     paths = [tmp_path / "s-3.vw", tmp_path / "s-1.vw"]
-    assert [row.line for row in good(chacha.open_files(paths))] == text[40:] + text[:20]
+    assert [row.line for row in good(chacha.sources.open_files(paths))] == text[40:] + text[:20]
     write(tmp_path / "s-4.vw", "1 |a x\nnan |a x\n")
     assert [
         text.partition(str(tmp_path))[2] for text in bad(open_source(str(tmp_path / "s-*")))
     ] == ["/s-4.vw:2: the label is 'nan'; labels must be finite numbers"]
     with pytest.raises(SourceError, match="no file matches"):
         open_source(str(tmp_path / "t-*"))
-    with pytest.raises(chacha.ConfigError, match="cannot be one of several"):
-        chacha.open_files(["-", "a.vw"])
+    with pytest.raises(chacha.errors.ConfigError, match="cannot be one of several"):
+        chacha.sources.open_files(["-", "a.vw"])
 
 
 def test_an_unknown_category_later_is_learned(tmp_path: Path) -> None:
@@ -333,7 +334,7 @@ def test_a_file_that_grows_is_read_to_its_old_end(tmp_path: Path) -> None:
             file.write(row[3:] + row * 1000)
         rows = list(source)
         assert len([r for r in rows if isinstance(r, chacha.Example)]) == 30, name
-        (last,) = (r for r in rows if isinstance(r, chacha.Bad))
+        (last,) = (r for r in rows if isinstance(r, chacha.sources.Bad))
         assert (last.reason, last.harmless) == ("unfinished line", True)
         assert "grew while it was read" in str(last)
         assert "tail" in str(last)
@@ -367,7 +368,7 @@ def test_integers_beyond_are_found_in_typed_columns_too(tmp_path: Path) -> None:
     for what in (table, path, table.to_pandas()):
         (text,) = bad(open_source(what))
         assert "row 3, column 'id': the cell is -9007199254740993; whole numbers" in text
-    kept = open_source(table, TableSpec(kinds={"id": chacha.Kind.CATEGORY}))
+    kept = open_source(table, TableSpec(kinds={"id": chacha.sources.Kind.CATEGORY}))
     assert good(kept)[2].line == "3.0 |id id=-9007199254740993"
     floats = pa.table({"x": [1e20], "y": [1.0]})
     assert good(open_source(floats))[0].line.startswith("1.0 |x x:1")

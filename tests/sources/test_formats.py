@@ -21,8 +21,9 @@ import pytest
 from scipy import sparse
 
 import chacha
-from chacha import ChaCha, ConfigError, Kind, NativePool, SourceError, TableSpec, open_source
-from chacha.sources import Categories, CsvDialect, GroupBy, Missing
+from chacha import ChaCha, NativePool, TableSpec, open_source
+from chacha.errors import ConfigError, SourceError
+from chacha.sources import Categories, CsvDialect, GroupBy, Kind, Missing
 from tests.sources.test_sources import bad, good
 
 ROWS = 300
@@ -112,7 +113,7 @@ WRITERS: dict[str, Callable[[Path], Any]] = {
 SPEC = TableSpec(target="y", group_by=GroupBy.COLUMN, kinds={"vip": Kind.BOOLEAN})
 
 
-def same(source: chacha.Source) -> list[tuple[Any, ...]]:
+def same(source: chacha.sources.Source) -> list[tuple[Any, ...]]:
     """Examples up to the order of their groups and features."""
     return [_sorted(row) for row in good(source)]
 
@@ -173,7 +174,9 @@ def test_the_same_examples_from_dicts_after_a_table() -> None:
     label = row.pop("y")
     example = model.reader.example(row).with_label(label)
     assert _sorted(example) == EXPECTED[3]
-    with pytest.raises(chacha.BadExample, match="column 'n': the cell is 'many', but the column"):
+    with pytest.raises(
+        chacha.errors.BadExample, match="column 'n': the cell is 'many', but the column"
+    ):
         model.predict_one(row | {"n": "many"})
 
 
@@ -326,7 +329,7 @@ def test_weights_tags_and_two_classes(tmp_path: Path) -> None:
     records = [{"id": "a 1", "x": 2, "w": 0.5, "class": "yes"}]
     (first,) = good(open_source(records, TableSpec("class", "w", "id", positive="yes")))
     assert first.line == "1.0 0.5 'a%201|x x:2.0"
-    with pytest.raises(chacha.BadExample, match=r"the target must be numbers .*--positive"):
+    with pytest.raises(chacha.errors.BadExample, match=r"the target must be numbers .*--positive"):
         ChaCha.paper(pool=NativePool()).run(path, table=TableSpec(tag="id"))
 
 
@@ -427,7 +430,7 @@ def test_missing_by_every_policy_in_every_path(tmp_path: Path) -> None:
         spec = TableSpec(target="y", missing=Missing.INDICATOR)
         assert good(open_source(what, spec))[1].line == "2.0 |a a=missing |b b=missing"
         spec = TableSpec(target="y", missing=Missing.SKIP)
-        (row,) = (row for row in open_source(what, spec) if isinstance(row, chacha.Bad))
+        (row,) = (row for row in open_source(what, spec) if isinstance(row, chacha.sources.Bad))
         assert (row.reason, row.harmless) == ("empty cell", True)
 
 
@@ -441,7 +444,7 @@ def test_libsvm(tmp_path: Path) -> None:
         f"-1.0 |a 2:-7.0 |b |c{empty}",
         f"0.0 |a |b |c{empty} 25:4.0",
     ]
-    parsed = [chacha.parse_line(row.line) for row in rows]
+    parsed = [chacha.data.parse_line(row.line) for row in rows]
     assert [row.groups for row in parsed] == [row.groups for row in rows]
     few = open_source(path, TableSpec(most_groups=2))
     assert sorted(next(r for r in few if isinstance(r, chacha.Example)).groups) == ["a", "b"]

@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 import chacha
-from chacha import ConfigError, LogTarget, OnBad, Rows, TableSpec, with_log_target
-from chacha.source_profile import Survey, survey
+from chacha import OnBad, TableSpec
+from chacha.errors import ConfigError
+from chacha.source_profile import SourceProfile, profile_source, with_log_target
+from chacha.sources import LogTarget, Rows
 from tests.cli.test_cli import cli
 
 
@@ -21,7 +23,7 @@ from tests.cli.test_cli import cli
     [(1, 99.9, None), (1, 100, 0), (-1, 99, 2), (-1, 98.9, None), (0, 100, 1), (-3, 120, 4)],
 )
 def test_the_authors_rule(low: float, high: float, shift: float | None) -> None:
-    found = Survey(2, low, high)
+    found = SourceProfile(2, low, high)
     assert found.shift(LogTarget.AUTO) == shift
     assert found.shift(LogTarget.OFF) is None
     assert found.shift(LogTarget.ON) == (abs(low) + 1 if low <= 0 else 0)
@@ -47,14 +49,14 @@ def text(path: Path) -> Path:
 
 
 def test_all_sources_and_all_ways_give_the_same(tmp_path: Path) -> None:
-    spec = TableSpec(categories=chacha.Categories.CODE)
+    spec = TableSpec(categories=chacha.sources.Categories.CODE)
     losses = set()
     for path in (csv(tmp_path / "t.csv"), text(tmp_path / "t.vw")):
         for in_blocks in (True, False):
             model = chacha.ChaCha.paper(budget=3)
             table = spec if path.suffix == ".csv" else None
             source = with_log_target(model.open(str(path), table))
-            for _ in (model.stretches if in_blocks else model.steps)(source):
+            for _ in (model.chunks if in_blocks else model.steps)(source):
                 pass
             losses.add(model.loss)
             assert model.examples == 700
@@ -69,7 +71,9 @@ def test_a_label_without_a_logarithm_is_a_bad_row(tmp_path: Path) -> None:
     logged = with_log_target(chacha.open_source(path), LogTarget.ON)
     path.write_text(path.read_text() + "0.5,u,-7\n")
     model = chacha.ChaCha.paper()
-    with pytest.raises(chacha.BadExample, match=r"t.csv: row 701, column 'y': the logarithm of"):
+    with pytest.raises(
+        chacha.errors.BadExample, match=r"t.csv: row 701, column 'y': the logarithm of"
+    ):
         model.run(logged)
     model = chacha.ChaCha.paper()
     assert model.run(logged, on_bad=OnBad.SKIP).skipped == {"no logarithm": 1}
@@ -82,8 +86,8 @@ def test_a_label_without_a_logarithm_is_a_bad_row(tmp_path: Path) -> None:
 def test_bad_rows_do_not_decide(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("x,y\n1,2\n2,nan\n3,4\noops,5000\n" + "1,3\n" * 200)
-    found = survey(chacha.open_source(path), on_bad=OnBad.SKIP)
-    assert found == Survey(202, 2.0, 4.0, groups=1)
+    found = profile_source(chacha.open_source(path), on_bad=OnBad.SKIP)
+    assert found == SourceProfile(202, 2.0, 4.0, groups=1)
 
 
 def test_what_cannot_be_read_twice_is_refused(tmp_path: Path) -> None:

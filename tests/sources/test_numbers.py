@@ -49,8 +49,8 @@ TABLE = pa.table({"x": DOUBLES, "y": [1.0] * len(DOUBLES)})
 TARGET = TableSpec(target="y")
 
 
-def _file(name: str, write: Callable[[Path], Any]) -> Callable[[Path], chacha.Source]:
-    def open_it(folder: Path) -> chacha.Source:
+def _file(name: str, write: Callable[[Path], Any]) -> Callable[[Path], chacha.sources.Source]:
+    def open_it(folder: Path) -> chacha.sources.Source:
         write(folder / name)
         return open_source(folder / name)
 
@@ -102,7 +102,7 @@ SOURCES: dict[str, Callable[[Path], Iterable[Any]]] = {
     "an iterator of records": lambda _: open_source(iter(PAIRS), TARGET),
     "pairs of dict and label": lambda _: open_source([({"x": x}, 1.0) for x in DOUBLES]),
     "groups": lambda _: open_source([({"g": {"x": x}}, 1.0) for x in DOUBLES]),
-    "make_example": lambda _: [chacha.make_example({"g": [("x", x)]}, 1.0) for x in DOUBLES],
+    "make_example": lambda _: [chacha.data.make_example({"g": [("x", x)]}, 1.0) for x in DOUBLES],
 }
 
 
@@ -116,7 +116,7 @@ def test_a_number_is_the_nearest_float32(tmp_path: Path, kind: str) -> None:
         nearest = float(np.float32(double))
         assert values == ([nearest] if nearest else [])  # 0 is left out
         assert _read(example.body) == values
-        assert chacha.parse_line(example.line).groups.keys() == example.groups.keys()
+        assert chacha.data.parse_line(example.line).groups.keys() == example.groups.keys()
 
 
 def _read(body: str) -> list[float | None]:
@@ -132,7 +132,7 @@ def _parted(word: str) -> tuple[str, str, str]:
 def test_vw_reads_the_value_of_the_feature() -> None:
     vw = vowpalwabbit.Workspace(arg_list=["--quiet", "--noconstant"])
     for double in DOUBLES:
-        made = chacha.make_example({"g": [("x", double)]}, label=min(double, FLOAT32_MAX))
+        made = chacha.data.make_example({"g": [("x", double)]}, label=min(double, FLOAT32_MAX))
         (parsed,) = vw._parse(made.line)
         count = parsed.num_features_in(ord("g"))
         seen = [parsed.feature_weight(ord("g"), i) for i in range(count)]
@@ -172,5 +172,5 @@ def test_what_a_float32_cannot_hold_is_refused(tmp_path: Path, value: str) -> No
         spec = None if isinstance(source, Path) else TARGET
         rows = [row for row in open_source(source, spec) if isinstance(row, Bad)]
         assert {row.reason for row in rows} == {"value not finite"}
-    with pytest.raises(chacha.BadExample, match="finite"):
-        chacha.make_example({"g": [("x", number)]})
+    with pytest.raises(chacha.errors.BadExample, match="finite"):
+        chacha.data.make_example({"g": [("x", number)]})

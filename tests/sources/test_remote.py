@@ -17,7 +17,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from chacha import ConfigError, SourceError, TableSpec, open_source
+from chacha import TableSpec, open_source
+from chacha.errors import ConfigError, SourceError
 from tests.sources.test_sources import TEXT, good, lines
 
 TABLE = pa.table({"x": [1.5, 2.5], "c": ["u", "v"], "y": [1.0, 2.0]})
@@ -116,7 +117,7 @@ def test_a_missing_library_is_named() -> None:
         "import chacha\n"
         "for name in ('http://example.org/a.csv', 'openml:564'):\n"
         "    try:\n        chacha.open_source(name)\n"
-        "    except chacha.MissingExtra as error:\n        print(error)"
+        "    except chacha.errors.MissingExtra as error:\n        print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "pip install 'chacha-automl[http]'" in done.stdout

@@ -21,8 +21,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import chacha
-from chacha import BadExample, ChaCha, Example, ReferencePool, SourceError, TableSpec, open_source
+from chacha import ChaCha, Example, ReferencePool, TableSpec, open_source
 from chacha.data.vw_text import FLOAT32_MAX, escape, read_number, show_exactly
+from chacha.errors import BadExample, SourceError
 from chacha.sources import Bad, Categories, CsvFile, DictReader, Kind, Missing
 from chacha.sources.reading.byte_stream import BLOCK, ByteReader, Raw
 from chacha.sources.tables.batch import Batch
@@ -34,13 +35,13 @@ def lines(n: int = 50, stream: str = "interactions") -> list[str]:
     return [row.line for row in good(open_source(f"synth:{stream},n={n}"))]
 
 
-def good(source: chacha.Source) -> list[Example]:
+def good(source: chacha.sources.Source) -> list[Example]:
     rows = list(source)
     assert not [row for row in rows if isinstance(row, Bad)]
     return [row for row in rows if isinstance(row, Example)]
 
 
-def bad(source: chacha.Source) -> list[str]:
+def bad(source: chacha.sources.Source) -> list[str]:
     return [str(row) for row in source if isinstance(row, Bad)]
 
 
@@ -77,7 +78,7 @@ def test_vw_text_in_any_wrapping(tmp_path: Path, name: str, data: bytes) -> None
     path.write_bytes(data)
     assert [row.line for row in good(open_source(path))] == lines()
     assert [row.label for row in good(open_source(str(path)))] == [
-        chacha.parse_line(line).label for line in lines()
+        chacha.data.parse_line(line).label for line in lines()
     ]
 
 
@@ -338,7 +339,7 @@ def test_generators(name: str) -> None:
         assert taken == first
     assert endless.endless
     assert first != [row.line for row in good(open_source(f"synth:{name},n=1500,seed=4"))]
-    labels = [chacha.parse_line(line).label or 0.0 for line in first]
+    labels = [chacha.data.parse_line(line).label or 0.0 for line in first]
     assert np.std(labels) > 0.5
 
 
@@ -359,7 +360,7 @@ def test_the_sparse_stream_is_like_hashed_text() -> None:
     assert all(math.isfinite(f.value) and f.value > 0 for _, f in found)
     assert 0.8 < np.mean([f.value == 1 for _, f in found]) < 0.95
     assert all(row.label is not None and abs(row.label) < 2 for row in rows)
-    assert chacha.parse_line(rows[0].line).groups == rows[0].groups
+    assert chacha.data.parse_line(rows[0].line).groups == rows[0].groups
 
 
 def test_a_product_of_small_groups_explains_the_sparse_stream() -> None:
@@ -418,13 +419,13 @@ def test_an_example_made_is_the_example_read(
     groups: dict[str, list[tuple[str, float]]], label: float
 ) -> None:
     """The text says exactly what the object holds."""
-    made = chacha.make_example(groups, label)
-    read = chacha.parse_line(made.line)
+    made = chacha.data.make_example(groups, label)
+    read = chacha.data.parse_line(made.line)
     assert read.label == made.label
     assert _filled(read) == _filled(made)
 
 
-def _filled(example: Example) -> dict[str, list[chacha.Feature]]:
+def _filled(example: Example) -> dict[str, list[chacha.data.Feature]]:
     return {group: features for group, features in example.groups.items() if features}
 
 
@@ -438,16 +439,16 @@ def test_numbers_we_write_are_read_as_the_nearest_float32(value: float) -> None:
 @given(st.floats(-1e6, 1e6), st.floats(0, 1e6), st.floats(-10, 10))
 def test_labels_and_weights_survive_a_rewrite(label: float, weight: float, initial: float) -> None:
     words = [show_exactly(number)[0] for number in (label, weight, initial)]
-    first = chacha.parse_line(" ".join(words) + " |a x").with_label(label, weight)
+    first = chacha.data.parse_line(" ".join(words) + " |a x").with_label(label, weight)
     again = first.with_label(first.label or 0.0)
     assert (again.label, again.weight, again.initial) == (first.label, first.weight, first.initial)
-    assert chacha.parse_line(again.line).label == first.label
+    assert chacha.data.parse_line(again.line).label == first.label
 
 
 @given(st.text())
 def test_any_line_is_an_example_or_a_bad_example(line: str) -> None:
     try:
-        example = chacha.parse_line(line)
+        example = chacha.data.parse_line(line)
     except BadExample:
         return
     for features in example.groups.values():
@@ -471,9 +472,9 @@ def test_streams_need_not_fit_in_memory() -> None:
 
 
 def test_digits_and_surrogates_are_no_crash() -> None:
-    assert chacha.parse_line("1 |a " + "7" * 5000).groups["a"][0].value == 1.0
+    assert chacha.data.parse_line("1 |a " + "7" * 5000).groups["a"][0].value == 1.0
     with pytest.raises(BadExample):
-        chacha.parse_line("1 |a x:1e" + "9" * 5000)
+        chacha.data.parse_line("1 |a x:1e" + "9" * 5000)
     model = ChaCha.paper(pool=ReferencePool())
     for x in ("1 |a \ud800", {"a": "\ud800"}):
         with pytest.raises(BadExample, match="UTF-8"):
@@ -499,9 +500,9 @@ def test_wrong_sources_are_refused_in_words() -> None:
         ("synth:fried,m=3", "options are n=NUMBER"),
         ("synth:fried,n=0", "n >= 1"),
     ]:
-        with pytest.raises(chacha.ConfigError, match=message):
+        with pytest.raises(chacha.errors.ConfigError, match=message):
             open_source(what)
-    with pytest.raises(chacha.ConfigError, match="never ends"):
+    with pytest.raises(chacha.errors.ConfigError, match="never ends"):
         ChaCha.paper(pool=ReferencePool()).run("synth:fried")
 
 
@@ -523,7 +524,7 @@ def test_wrong_headers_are_refused(tmp_path: Path, text: str, message: str) -> N
 
 
 def test_groups_of_a_table_must_exist_and_exclude_each_other() -> None:
-    with pytest.raises(chacha.ConfigError, match="column 'z', which is not there"):
+    with pytest.raises(chacha.errors.ConfigError, match="column 'z', which is not there"):
         TableSpec(groups={"g": ("z",)}).group_columns(["a"])
-    with pytest.raises(chacha.ConfigError, match="two groups"):
+    with pytest.raises(chacha.errors.ConfigError, match="two groups"):
         TableSpec(groups={"g": ("a",), "h": ("a",)}).group_columns(["a"])

@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from vowpalwabbit import pyvw
 
-from chacha import BadExample, parse_line
+from chacha.data import parse_line
+from chacha.errors import BadExample
 from chacha.sources.formats.vw_json_file import looks_like_vw_json, vw_json_example
 
 MASK = ((1 << 18) - 1) << 2  # VW's default table; each weight has a stride of four

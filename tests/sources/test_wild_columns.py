@@ -30,7 +30,7 @@ def passed(pool: LivePool, table: Table) -> tuple[ChaCha, list[float], int]:
     found = model(pool)
     source = found.open(arrow_of(table), TableSpec(target="y"))
     track: list[float] = []
-    for stretch in found.stretches(source, on_bad=OnBad.SKIP, record=True):
+    for stretch in found.chunks(source, on_bad=OnBad.SKIP, record=True):
         assert stretch.served is not None
         track += stretch.served.predictions
     return found, track, sum(found.summary().skipped.values())
@@ -62,4 +62,4 @@ def test_every_prediction_is_finite_and_nothing_is_made_of_nothing() -> None:
     known = {column.group: column.distinct for column in found.observed.columns}
     assert known["same"] == 1
     assert "never" not in known
-    assert chacha.Transform.of(found).groups == found.champion.features
+    assert chacha.Transform.of(found).groups == found.champion.derived

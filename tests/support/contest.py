@@ -4,49 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
-from chacha import Config, Decision, Example, PoolError
-from chacha.config.derived_groups import Column
+from chacha import Config, Decision, Example
 from chacha.config.space import Interactions, LogUniform, Space
-from chacha.data.example import parse_line
+from chacha.errors import PoolError
 from chacha.losses import Squared
 from chacha.rules.contest.betting import PairedBetting
 from chacha.rules.contest.contest import Contest
-from chacha.rules.contest.rotation import Asked, Given, Move, NextMove
-from chacha.rules.stream_facts import Round
-from tests.support.scripted import ScriptedOracle, conf, name_of
+from chacha.rules.contest.rotation import Move, MoveRequest, MoveSource, OracleMoves
+from chacha.rules.stream_facts import ScoredExample
+from tests.support.scripted import ScriptedOracle, World, conf, name_of
 
 __all__ = [
-    *("Counted", "FakePool", "Seen", "contest", "feed", "kinds", "rates", "scripted", "until"),
+    *("Counted", "FakePool", "contest", "feed", "kinds", "rates", "scripted", "until"),
 ]
 
 Raw = Callable[[Config], float]
 
 
-@dataclass
-class Seen:
-    """What the stream has shown; a test may add groups."""
-
-    groups: Sequence[str] = ("a", "b")
-    columns: Sequence[Column] = ()
-
-    @property
-    def sizes(self) -> Mapping[str, int]:
-        return dict.fromkeys(self.groups, 1)
-
-    @property
-    def example(self) -> Example:
-        return _example(tuple(self.groups))
-
-
-@cache
-def _example(groups: Sequence[str]) -> Example:
-    return parse_line("0 " + " ".join(f"|{group} x" for group in groups))
-
-
-def contest(moves: NextMove, initial: Config | None = None, **given: Any) -> Contest:
+def contest(moves: MoveSource, initial: Config | None = None, **given: Any) -> Contest:
     """Small leases and soon decisions, unless the test says otherwise."""
     rules: dict[str, Any] = {"budget": 3, "evidence": PairedBetting(), "first_lease": 200, **given}
     return Contest(Config() if initial is None else initial, moves=moves, **rules)
@@ -54,25 +31,26 @@ def contest(moves: NextMove, initial: Config | None = None, **given: Any) -> Con
 
 def scripted(script: Mapping[str, Sequence[str]], **given: Any) -> Contest:
     """Challengers that are names; the oracle says which."""
-    return contest(Given(ScriptedOracle(script)), conf("init"), **given)
+    return contest(OracleMoves(ScriptedOracle(script)), conf("init"), **given)
 
 
 def feed(
-    core: Contest, seen: Seen, raw: Raw | Mapping[str, float], weight: float = 1.0
+    core: Contest, world: World, raw: Raw | Mapping[str, float], weight: float = 1.0
 ) -> list[Decision]:
     """One example with label 0: every live model predicts what the test says."""
-    found = raw if callable(raw) else lambda c: raw[name_of(c)]
-    made = {c: found(c) for c in core.live}
-    served = core.serve(made)
-    return core.see(Round(seen.example, made, served, 0.0, weight, Squared()), seen)
+    predict = raw if callable(raw) else lambda c: raw[name_of(c)]
+    predictions = {c: predict(c) for c in core.live}
+    served = core.serve(predictions)
+    scored = ScoredExample(world.example, predictions, served, 0.0, weight, Squared())
+    return core.learn(scored, world)
 
 
 def until(
-    core: Contest, seen: Seen, raw: Raw | Mapping[str, float], kind: str, most: int = 5000
+    core: Contest, world: World, raw: Raw | Mapping[str, float], kind: str, most: int = 5000
 ) -> list[Decision]:
     """Examples until a decision of that kind; what was decided with it."""
     for _ in range(most):
-        decisions = feed(core, seen, raw)
+        decisions = feed(core, world, raw)
         if kind in kinds(decisions):
             return decisions
     raise AssertionError(f"no {kind} in {most} examples")
@@ -97,7 +75,7 @@ class Counted:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.moves, name)
 
-    def next(self, asked: Asked) -> Move | None:
+    def next(self, asked: MoveRequest) -> Move | None:
         move: Move | None = self.moves.next(asked)
         if move is not None:
             key = asked.champion, move.kind, move.name

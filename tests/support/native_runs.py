@@ -12,8 +12,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import chacha
-from chacha import BadExample, ChaCha, ChampionChallengers, Example, OnBad, SampleComplexity
+from chacha import ChaCha, Example, OnBad, SampleComplexity
+from chacha.errors import BadExample
 from chacha.rules.contest.contest import Contest
+from chacha.rules.paper import ChampionChallengers
 from chacha.sources.formats.vw_file import VWFile, vw_row
 from chacha.sources.reading.byte_stream import ByteReader, Raw
 
@@ -121,7 +123,7 @@ def _by_steps(model: ChaCha, lines: Sequence[str], seed: int) -> Track:
 
 
 def _stretched(model: ChaCha, source: VWFile, **settings: Any) -> Iterator[tuple[float, str]]:
-    for stretch in model.stretches(source, on_bad=OnBad.SKIP, record=True, **settings):
+    for stretch in model.chunks(source, on_bad=OnBad.SKIP, record=True, **settings):
         assert stretch.served is not None
         assert stretch.examples == len(stretch.served.predictions)
         yield from zip(stretch.served.predictions, map(str, stretch.served.served_by), strict=True)
@@ -158,7 +160,7 @@ def _in_pieces(model: ChaCha, lines: Sequence[str], seed: int) -> Track:
 
 def _is_good(model: ChaCha, line: str) -> bool:
     try:
-        example = chacha.parse_line(line)
+        example = chacha.data.parse_line(line)
         return example.label is not None and bool(model._labelled(example))
     except BadExample:
         return False
@@ -166,7 +168,7 @@ def _is_good(model: ChaCha, line: str) -> bool:
 
 def _skip_one(model: ChaCha, line: str) -> None:
     row = vw_row(line.encode(), "t")
-    assert isinstance(row, chacha.Bad)
+    assert isinstance(row, chacha.sources.Bad)
     model.skipped.add(row)
 
 

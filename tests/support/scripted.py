@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
-from chacha import Bound, ChampionChallengers, Config, Decision, Standing
+from chacha import Config, Decision
+from chacha.config.derived_groups import ColumnProfile
+from chacha.data.example import Example, parse_line
+from chacha.rules import Standing
 from chacha.rules.oracle import ConfigOracle
+from chacha.rules.paper import Bound, ChampionChallengers
 
 
 def conf(name: str) -> Config:
@@ -20,18 +25,35 @@ def name_of(config: Config) -> str:
 
 @dataclass
 class World:
-    """What the stream has shown: fixed, or changed by the test."""
+    """The facts of a stream: fixed, or changed by the test."""
 
     groups: Sequence[str] = ("a", "b")
     raw_features: int = 2
     loss_range: float = 1.0
-    sizes: Callable[[Config], float] = field(default=lambda config: 1.0)
+    d: Callable[[Config], float] = field(default=lambda config: 1.0)
+    columns: Sequence[ColumnProfile] = ()
+    low: float = 0.0
+    high: float = 1.0
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        return dict.fromkeys(self.groups, 1)
+
+    @property
+    def example(self) -> Example:
+        """An example with one feature in each group, and the label 0."""
+        return _example(tuple(self.groups))
 
     def complexity(self, config: Config) -> float:
-        return self.sizes(config)
+        return self.d(config)
 
     def proxy(self, raw: float, y: float) -> float:
         return abs(raw - y)
+
+
+@cache
+def _example(groups: Sequence[str]) -> Example:
+    return parse_line("0 " + " ".join(f"|{group} x" for group in groups))
 
 
 @dataclass(frozen=True)

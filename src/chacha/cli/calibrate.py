@@ -23,7 +23,7 @@ from chacha.cli.flags import (
 from chacha.cli.outputs import JsonResult, distinct
 from chacha.cli.parse import Rules, init_values, loss_named, space_of
 from chacha.cli.terminal import Messages
-from chacha.compare import Calibrating, Settings, Stream
+from chacha.compare import Calibrating, CommonSettings, Stream
 from chacha.resources import cores
 from chacha.rules.contest.betting import PairedBernstein, PairedBetting
 from chacha.sources import LogTarget, TableSpec
@@ -69,7 +69,7 @@ def calibrate(
     space = space_of(tune, Rules.CHACHA, features)
     calibrating = Calibrating(
         Stream(source, table, form, log_target, on_bad, limit),
-        settings=Settings(budget, space, init_values(init or []), loss_named(loss), pool),
+        settings=CommonSettings(budget, space, init_values(init or []), loss_named(loss), pool),
         evidence=(PairedBernstein if bernstein else PairedBetting)(alpha=alpha),
         runs=runs,
         block=block,

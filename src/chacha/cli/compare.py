@@ -36,11 +36,11 @@ from chacha.cli.flags import (
 from chacha.cli.outputs import JsonResult, distinct
 from chacha.cli.parse import features_named, init_values, loss_named, tuned
 from chacha.cli.terminal import Messages
-from chacha.compare import METHODS, Comparison, Settings, Stream, Study, rows_of
+from chacha.compare import METHODS, CommonSettings, Comparison, Stream, Study, rows_of
 from chacha.compare.result_cache import default_home
 from chacha.compare.scores import table_lines, to_json
+from chacha.config.describe import describe
 from chacha.config.space import Space
-from chacha.drivers.records import describe
 from chacha.errors import ConfigError, PoolError
 from chacha.resources import cores
 from chacha.sources import LogTarget, TableSpec
@@ -98,7 +98,7 @@ def compare(
     distinct([name for name in source if os.path.exists(name)], report=report, json=json)
     write_report = _reporter(report)
     try:
-        settings = Settings(
+        settings = CommonSettings(
             budget, _space(tune, features), init_values(init or []), loss_named(loss), pool
         )
         study = Study(

@@ -14,7 +14,7 @@ from typing import IO, Any, Protocol
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from chacha.drivers.records import Served, Stretch
+from chacha.drivers.records import Chunk, ServedPredictions
 from chacha.errors import ConfigError
 from chacha.rules.decisions import Decision
 from chacha.sources.many_files import expand
@@ -104,7 +104,7 @@ def _identity(path: str, reading: bool = False) -> Any:
 class Predictions(Protocol):
     """Takes what a run served."""
 
-    def write(self, first: int, served: Served) -> None:
+    def write(self, first: int, served: ServedPredictions) -> None:
         """One line for every example; `first` is the number of the first."""
 
     def close(self) -> None:
@@ -114,7 +114,7 @@ class Predictions(Protocol):
 class NoPredictions:
     """Nobody asked for predictions."""
 
-    def write(self, first: int, served: Served) -> None:
+    def write(self, first: int, served: ServedPredictions) -> None:
         """Nothing."""
 
     def close(self) -> None:
@@ -128,7 +128,7 @@ class TextPredictions:
         self._out = Output(path)
         self._json = as_json
 
-    def write(self, first: int, served: Served) -> None:
+    def write(self, first: int, served: ServedPredictions) -> None:
         """One line for every example."""
         predictions = map(float, served.predictions)
         lines: list[str] = []
@@ -165,7 +165,7 @@ class ParquetPredictions:
         self._writer = pq.ParquetWriter(path, self.SCHEMA)
         self._columns: tuple[list[Any], ...] = ([], [], [], [])
 
-    def write(self, first: int, served: Served) -> None:
+    def write(self, first: int, served: ServedPredictions) -> None:
         """One row for every example."""
         numbers, predictions, labels, names = self._columns
         numbers += range(first, first + len(served.predictions))
@@ -241,7 +241,7 @@ class Outputs:
         """What else is to be written at the end."""
         self._last.append(write)
 
-    def see(self, stretch: Stretch) -> None:
+    def see(self, stretch: Chunk) -> None:
         """One stretch."""
         if stretch.served is not None and stretch.examples:
             self._predictions.write(self._next, stretch.served)

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 from chacha.config.config import Value
-from chacha.config.derived_groups import DEFAULT_KINDS, Features, derived
+from chacha.config.derived_groups import DEFAULT_KINDS, DerivedFeatures, derived
 from chacha.config.space import AUTHORS_RATES, Domain, Interactions, LogUniform, Space, Uniform
 from chacha.errors import ConfigError
 from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
@@ -28,18 +28,18 @@ class Rules(Enum):
     FLAML = "flaml"
 
 
-TUNABLE: dict[str, Interactions | Features | Domain] = {
+TUNABLE: dict[str, Interactions | DerivedFeatures | Domain] = {
     "interactions": Interactions(),
     "learning_rate": AUTHORS_RATES,
     "power_t": Uniform(0.0, 1.0),
     "l1": LogUniform(1e-10, 1e-2),
     "l2": LogUniform(1e-10, 1e-2),
-    "features": Features(),
+    "features": DerivedFeatures(),
 }
 """What --tune offers, with the ranges it searches."""
 
 
-def tuned(words: str) -> dict[str, Interactions | Features | Domain]:
+def tuned(words: str) -> dict[str, Interactions | DerivedFeatures | Domain]:
     """The space of a comma list of what to tune; `none` tunes nothing.
 
     >>> sorted(tuned("learning_rate,interactions"))
@@ -65,13 +65,13 @@ def words_of(text: str) -> list[str]:
     return [word.strip() for word in re.split(r",(?![^(]*\))", text) if word.strip()]
 
 
-def features_named(told: str | None, **settings: Any) -> Features:
+def features_named(told: str | None, **settings: Any) -> DerivedFeatures:
     """Which derived groups --features means.
 
     Kinds: only those. Derived groups: those too. With a minus before it: never that.
 
     >>> print(features_named("bins,log"), features_named("lag(label,3),-cyclic,-id"))
-    Features(bins, log) Features(bins, onehot, cyclic, log, missing, lag(label,3), -cyclic, -id)
+    DerivedFeatures(bins, log) DerivedFeatures(bins, onehot, cyclic, log, missing, lag(label,3), -cyclic, -id)
     """
     words = words_of(told or "")
     without = [word[1:] for word in words if word.startswith("-")]
@@ -81,7 +81,7 @@ def features_named(told: str | None, **settings: Any) -> Features:
         if word not in (*more, *kinds) and not word.startswith("-"):
             forms = f"kinds ({', '.join(DEFAULT_KINDS)}), groups such as 'lag(label,3)', or -WHAT"
             raise ConfigError(f"--features {word}: give {forms}")
-    return Features(kinds=kinds or DEFAULT_KINDS, more=more, without=without, **settings)
+    return DerivedFeatures(kinds=kinds or DEFAULT_KINDS, more=more, without=without, **settings)
 
 
 def space_of(words: str | None, rules: Rules, features: str | None = None) -> Space:

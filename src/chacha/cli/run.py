@@ -28,8 +28,9 @@ from chacha.cli.flags import (
 )
 from chacha.cli.outputs import Outputs, distinct
 from chacha.cli.parse import Rules, init_values, loss_named, space_of
-from chacha.cli.terminal import Screen
-from chacha.drivers.records import Stretch, describe
+from chacha.cli.terminal import RunDisplay
+from chacha.config.describe import describe
+from chacha.drivers.records import Chunk
 from chacha.errors import ConfigError, PoolError
 from chacha.export.feature_file import features_path
 from chacha.interrupts import Uninterrupted
@@ -120,10 +121,10 @@ def run(
     told = {"rules": rules.value, "limit": limit, "on_bad": on_bad and on_bad.value}
     told["log_target"] = log_target.value
     settings = {**model.settings, **told, "baseline": baseline, "table": describe(table)}
-    screen = Screen(model, Spacing(spacing), quiet)
+    screen = RunDisplay(model, Spacing(spacing), quiet)
     stream = _open(model, source, table, form, log_target, on_bad)
     settings["log_shift"] = stream.shift if isinstance(stream, Logged) else None
-    stretches = model.stretches(
+    chunks = model.chunks(
         stream,
         limit=limit,
         on_bad=on_bad,
@@ -134,7 +135,7 @@ def run(
     outputs = Outputs(predictions, save_decisions, json, about)
     if to_vw is not None:
         outputs.at_end(lambda: model.to_vw(to_vw))
-    if not _follow(stretches, model, screen, outputs, about):
+    if not _follow(chunks, model, screen, outputs, about):
         screen.tell(f"interrupted after {model.examples} examples")
         raise typer.Exit(1)
 
@@ -155,9 +156,9 @@ def _open(
 
 
 def _follow(
-    stretches: Iterator[Stretch],
+    chunks: Iterator[Chunk],
     model: ChaCha,
-    screen: Screen,
+    screen: RunDisplay,
     outputs: Outputs,
     about: dict[str, Any],
 ) -> bool:
@@ -168,7 +169,7 @@ def _follow(
     began, cpu = time.perf_counter(), cpu_seconds()
     try:
         with screen:
-            for stretch in stretches:
+            for stretch in chunks:
                 with Uninterrupted():  # what was learned is written as a whole
                     outputs.see(stretch)
                     screen.see()

@@ -11,7 +11,7 @@ from rich.console import Console
 from chacha.model import ChaCha
 from chacha.progress import ProgressTable, Spacing
 
-__all__ = ["Screen"]
+__all__ = ["RunDisplay"]
 
 
 class Messages(Console):
@@ -23,7 +23,7 @@ class Messages(Console):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
-class Screen:
+class RunDisplay:
     """Prints the table of a run; `quiet` prints nothing."""
 
     def __init__(self, model: ChaCha, spacing: Spacing, quiet: bool) -> None:
@@ -33,7 +33,7 @@ class Screen:
         self._began = self._told = time.monotonic()
         self._status = self.console.status("reading ...")
 
-    def __enter__(self) -> Screen:
+    def __enter__(self) -> RunDisplay:
         if self.console.is_terminal:
             self._status.start()
         return self

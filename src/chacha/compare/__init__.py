@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chacha.compare.calibration import Calibrating, Calibration
-from chacha.compare.jobs import Settings, Stream
+from chacha.compare.jobs import CommonSettings, Stream
 from chacha.compare.methods import METHODS, Method
 from chacha.compare.result_cache import Outcome, Point
 from chacha.compare.scores import Row, normalised, rows_of
@@ -20,7 +20,7 @@ __all__ = [
     "Point",
     "Progress",
     "Row",
-    "Settings",
+    "CommonSettings",
     "Stream",
     "Study",
     "normalised",

@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from chacha.compare.jobs import Settings, Stream
+from chacha.compare.jobs import CommonSettings, Stream
 from chacha.compare.workers import Tell, Workers
 from chacha.errors import DataError
 from chacha.model import ChaCha
 from chacha.pools import open_pool
-from chacha.rulebook import whole
+from chacha.rulebook import whole_number
 from chacha.rules.contest.betting import Coin, PairedBetting
-from chacha.source_profile import survey
+from chacha.source_profile import profile_source
 from chacha.sources import DictReader, LogTarget
 
 __all__ = ["Calibrating", "Calibration", "clopper_pearson"]
@@ -110,7 +110,7 @@ class _Runs:
     """A task: some of the runs; returns which of them promoted somebody."""
 
     stream: Stream
-    settings: Settings
+    settings: CommonSettings
     shift: float | None
     evidence: PairedBetting
     block: int
@@ -137,7 +137,7 @@ class _Runs:
             keep_decisions=0,
         )
         source = self.stream.open(model.reader, self.shift)
-        passing = model.stretches(source, limit=self.stream.limit, on_bad=self.stream.on_bad)
+        passing = model.chunks(source, limit=self.stream.limit, on_bad=self.stream.on_bad)
         return any(model.promotions for _ in passing)
 
 
@@ -155,7 +155,7 @@ class Calibrating:
         self,
         stream: Stream,
         *,
-        settings: Settings | None = None,
+        settings: CommonSettings | None = None,
         evidence: PairedBetting | None = None,
         runs: int = 400,
         block: int = 10,
@@ -163,11 +163,11 @@ class Calibrating:
         workers: int = 1,
     ) -> None:
         self.stream = stream
-        settings = Settings() if settings is None else settings
+        settings = CommonSettings() if settings is None else settings
         self.settings = replace(settings, space=settings.space.reaching())
         self.evidence = PairedBetting() if evidence is None else evidence
-        self.runs, self.block = whole("runs", runs, 1), whole("block", block, 1)
-        self.seed, self.workers = whole("seed", seed, 0), workers
+        self.runs, self.block = whole_number("runs", runs, 1), whole_number("block", block, 1)
+        self.seed, self.workers = whole_number("seed", seed, 0), workers
         self.result: Calibration | None = None
         ChaCha(budget=settings.budget, space=self.settings.space, init=settings.init)  # or an error
 
@@ -176,7 +176,7 @@ class Calibrating:
         stream, loss = self.stream, self.settings.loss
         source = stream.open(DictReader(loss.label), None)
         limit = stream.limit if stream.log_target is LogTarget.OFF else None
-        seen = survey(source, loss=loss, limit=limit, on_bad=stream.on_bad)
+        seen = profile_source(source, loss=loss, limit=limit, on_bad=stream.on_bad)
         shift = seen.shift(self.stream.log_target)
         each = max(1, self.runs // (8 * max(self.workers, 1)))
         starts = range(self.seed, self.seed + self.runs, each)

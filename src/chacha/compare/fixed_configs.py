@@ -28,7 +28,7 @@ def all_pairs(initial: Config, groups: Sequence[str]) -> list[Config]:
         remedy = "put columns together in fewer groups (--group-by, --group, --namespaces)"
         raise ConfigError(f"{told}; {remedy}, or leave all-pairs and best-fixed out")
     products = [*initial.interactions, *combinations(groups, 2)]
-    return [Config(products, initial.values, initial.features)]
+    return [Config(products, initial.values, initial.derived)]
 
 
 def rate_grid(initial: Config, groups: Sequence[str]) -> list[Config]:
@@ -56,7 +56,7 @@ def bins_grid(initial: Config, groups: Sequence[str]) -> list[Config]:
     (21, 'features bins(a,16), bins(b,16); interactions bins(a,16)*bins(b,16); learning_rate 10')
     """
     bins = [f"bins({group},{KNOTS})" for group in groups]
-    binned = initial.with_features(bins)
+    binned = initial.with_derived(bins)
     shapes = (binned, *all_pairs(binned, groups), *all_pairs(binned, bins))
     grid = (shape.with_values(learning_rate=rate) for shape in shapes for rate in RATES)
     return list(dict.fromkeys(grid))

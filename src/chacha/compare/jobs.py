@@ -15,15 +15,15 @@ from chacha.compare.result_cache import Kept, Outcome, Point, key_of
 from chacha.compare.runs import Alone, Learned, Span, Tuned
 from chacha.compare.workers import Tell
 from chacha.config.config import Config
+from chacha.config.describe import describe
 from chacha.config.space import Interactions, Space
-from chacha.drivers.records import describe
 from chacha.errors import ConfigError, SourceError
 from chacha.losses import Loss, Squared
 from chacha.model import ChaCha
 from chacha.pools import open_pool
 from chacha.resources import cpu_seconds
 from chacha.rules.paper.bounds import Evidence
-from chacha.source_profile import Survey, survey
+from chacha.source_profile import SourceProfile, profile_source
 from chacha.sources import (
     DictReader,
     Format,
@@ -39,7 +39,7 @@ from chacha.sources.many_files import expand
 from chacha.sources.openml import find_dataset
 from chacha.sources.reading.byte_stream import open_raw
 
-__all__ = ["Job", "Look", "LookAt", "Settings", "Stream"]
+__all__ = ["Job", "Look", "LookAt", "CommonSettings", "Stream"]
 
 MARKS = 200  # points of a curve
 
@@ -101,12 +101,12 @@ def _digest(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Settings:
+class CommonSettings:
     """What all methods of a comparison have in common.
 
     `evidence` takes the place of every method's own.
 
-    >>> Settings(budget=3).to_json()["budget"]
+    >>> CommonSettings(budget=3).to_json()["budget"]
     3
     """
 
@@ -117,13 +117,13 @@ class Settings:
     pool: str = "native"
     evidence: Evidence | None = None
 
-    def alone(self, config: Config) -> Settings:
+    def alone(self, config: Config) -> CommonSettings:
         """The same with one configuration and nothing to tune.
 
-        >>> Settings().alone(Config(["ab"], {"l2": 0.1})).init
+        >>> CommonSettings().alone(Config(["ab"], {"l2": 0.1})).init
         {'interactions': (('a', 'b'),), 'l2': 0.1}
         """
-        parts = {"interactions": config.interactions, "features": config.features}
+        parts = {"interactions": config.interactions, "features": config.derived}
         init = {**{name: part for name, part in parts.items() if part}, **config.values}
         return replace(self, space=Space.of({}), init=init)
 
@@ -163,9 +163,9 @@ class Look:
     """What a look at a whole stream has shown."""
 
     fingerprint: str
-    survey: Survey
+    profile: SourceProfile
 
-    def key(self, stream: Stream, settings: Settings, method: Method, seed: int) -> str:
+    def key(self, stream: Stream, settings: CommonSettings, method: Method, seed: int) -> str:
         """The key of a method's result on the stream."""
         drawn = seed if method.draws(settings.space) else None
         return key_of(
@@ -178,10 +178,10 @@ class Look:
         )
 
 
-def _survey_of(data: Mapping[str, Any] | None) -> Survey | None:
+def _profile_of(data: Mapping[str, Any] | None) -> SourceProfile | None:
     """What was seen before; something else counts as nothing."""
     try:
-        return None if data is None else Survey(**{**data, "names": tuple(data["names"])})
+        return None if data is None else SourceProfile(**{**data, "names": tuple(data["names"])})
     except (KeyError, TypeError):
         return None
 
@@ -202,10 +202,10 @@ class LookAt:
         limit = stream.limit if stream.log_target is LogTarget.OFF else None
         told = {**stream.to_json(), "limit": limit}
         key = key_of(source=fingerprint, look=told, loss=type(self.loss).__name__)
-        seen = None if self.fresh else _survey_of(self.kept.get(key))
+        seen = None if self.fresh else _profile_of(self.kept.get(key))
         if seen is None:
             source = stream.open(DictReader(self.loss.label), None)
-            seen = survey(source, loss=self.loss, limit=limit, on_bad=stream.on_bad)
+            seen = profile_source(source, loss=self.loss, limit=limit, on_bad=stream.on_bad)
             self.kept.put(key, asdict(seen))
         examples = seen.examples if stream.limit is None else min(stream.limit, seen.examples)
         return Look(fingerprint, replace(seen, examples=examples))
@@ -220,23 +220,23 @@ class Job:
     """A task: one method passes over one stream with one seed.
 
     >>> from chacha.compare import METHODS
-    >>> stream, settings = Stream("synth:interactions,n=100"), Settings()
-    >>> job = Job(stream, settings, METHODS["naive"], 0, Survey(100, -4.0, 4.0, 5))
+    >>> stream, settings = Stream("synth:interactions,n=100"), CommonSettings()
+    >>> job = Job(stream, settings, METHODS["naive"], 0, SourceProfile(100, -4.0, 4.0, 5))
     >>> job(lambda share: None).examples
     100
     """
 
     stream: Stream
-    settings: Settings
+    settings: CommonSettings
     method: Method
     seed: int
-    survey: Survey
+    profile: SourceProfile
 
     @property
     def cost(self) -> float:
         """About how long it takes, in any unit."""
-        models = self.method.live(self.settings.budget, self.survey.groups)
-        return self.survey.examples * (4.0 + models)  # reading is about four models' work
+        models = self.method.live(self.settings.budget, self.profile.groups)
+        return self.profile.examples * (4.0 + models)  # reading is about four models' work
 
     def __call__(self, tell: Tell) -> Outcome:
         """Pass over the stream; with several fixed configurations, once with each."""
@@ -247,16 +247,16 @@ class Job:
         best = min(found, key=lambda o: math.inf if math.isnan(o.loss) else o.loss)
         return replace(best, cpu_seconds=sum(outcome.cpu_seconds for outcome in found))
 
-    def _ways(self) -> list[Settings]:
+    def _ways(self) -> list[CommonSettings]:
         """The settings of every pass: those of the comparison, or a fixed configuration's."""
         settings, method = self.settings, self.method
         if method.fixed is None:
             return [settings]
         initial = settings.model(method, self.seed).initial
         try:
-            configs = list(method.fixed(initial, self.survey.names))
+            configs = list(method.fixed(initial, self.profile.names))
             if method.derived is not None and self._derives:
-                configs += method.derived(initial, self.survey.names)
+                configs += method.derived(initial, self.profile.names)
         except ConfigError as error:
             raise ConfigError(f"{self.stream.name}: {error}") from error
         if not configs:
@@ -267,12 +267,12 @@ class Job:
     def _derives(self) -> bool:
         """Whether features are tuned on this stream: on tables, or if that was asked for."""
         features = self.settings.space.features
-        return features is not None and (features.text or self.survey.table)
+        return features is not None and (features.text or self.profile.table)
 
-    def _pass(self, settings: Settings, tell: Tell) -> Outcome:
+    def _pass(self, settings: CommonSettings, tell: Tell) -> Outcome:
         way = self._opened(settings)
-        source = self.stream.open(way.reader, self.survey.shift(self.stream.log_target))
-        span = Span(self.survey.examples, self.marks, self.frozen, self.stream.on_bad)
+        source = self.stream.open(way.reader, self.profile.shift(self.stream.log_target))
+        span = Span(self.profile.examples, self.marks, self.frozen, self.stream.on_bad)
         began = cpu_seconds()
         curve: list[Point] = []
         for point in way.points(source, span):
@@ -284,7 +284,7 @@ class Job:
         n, promotions, champion = curve[-1].n, way.promotions, way.champion
         return Outcome(n, promotions, champion, took, tuple(curve), self.frozen, way.metrics)
 
-    def _opened(self, settings: Settings) -> Tuned | Learned:
+    def _opened(self, settings: CommonSettings) -> Tuned | Learned:
         """How it passes over the stream."""
         if self.method.learner is not None:
             return Learned(self.method.learner(settings.loss, self.seed), settings.loss)
@@ -295,12 +295,12 @@ class Job:
     def frozen(self) -> int:
         """After how many examples nothing is learned any more; 0: it always is."""
         share = self.method.learns
-        return math.ceil(share * self.survey.examples) if share < 1.0 else 0
+        return math.ceil(share * self.profile.examples) if share < 1.0 else 0
 
     @property
     def marks(self) -> list[int]:
         """After how many examples the curve has its points."""
-        n = self.survey.examples
+        n = self.profile.examples
         return sorted(
             {math.ceil(n * k / MARKS) for k in range(1, MARKS + 1)} | ({self.frozen} - {0})
         )

@@ -152,7 +152,8 @@ class RiverLearner:
     and 1, and hinge loss 2p - 1; of what gives classes only, p is 0 or 1. What is not finite, or
     None, counts as 0.0, or as p = 1/2.
 
-    >>> from chacha import Squared, parse_line
+    >>> from chacha import Squared
+    >>> from chacha.data import parse_line
     >>> learner = RiverLearner("river:dummy.PriorClassifier", Logistic(), seed=0)
     >>> for line in ("1 |a x", "1 |a x", "-1 |a x"):
     ...     learner.learn(parse_line(line))

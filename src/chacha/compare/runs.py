@@ -13,7 +13,7 @@ from chacha.intake import labelled
 from chacha.losses import Loss
 from chacha.model import ChaCha
 from chacha.pools.base import Learner
-from chacha.rules.paper.bounds import Standing
+from chacha.rules.standing import Standing
 from chacha.sources import DictReader, OnBad, Skipped, Source, good_examples
 from chacha.streaming import FAR
 
@@ -34,7 +34,7 @@ class Span(NamedTuple):
 
 
 class Tuned:
-    """Algorithm 1 or a variant of it, in stretches from mark to mark.
+    """Algorithm 1 or a variant of it, in chunks from mark to mark.
 
     >>> import chacha
     >>> way = Tuned(chacha.ChaCha(budget=2))
@@ -51,7 +51,7 @@ class Tuned:
         """Pass over the source; where the curve stands at every mark."""
         model, marks = self.model, deque([*span.marks, FAR])
         limit, on_bad = span.examples, span.on_bad
-        for _ in model.stretches(source, limit=limit, on_bad=on_bad, until=lambda: marks[0]):
+        for _ in model.chunks(source, limit=limit, on_bad=on_bad, until=lambda: marks[0]):
             if model.examples == marks[0]:
                 yield Point(marks.popleft(), model.served.total, model.served.weight)
 
@@ -80,7 +80,7 @@ class Learned:
     ...     def learn(self, example): pass
     ...     def close(self): pass
     >>> way = Learned(Zero(), chacha.Squared())
-    >>> list(way.points(chacha.Rows(["1 |a x", "3 |a x"]), Span(2, [2])))
+    >>> list(way.points(chacha.sources.Rows(["1 |a x", "3 |a x"]), Span(2, [2])))
     [Point(n=2, total=10.0, weight=2.0)]
     >>> way.metrics
     {'mae': 2.0, 'mse': 5.0}

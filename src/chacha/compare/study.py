@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import NamedTuple
 
-from chacha.compare.jobs import Job, Look, LookAt, Settings, Stream
+from chacha.compare.jobs import CommonSettings, Job, Look, LookAt, Stream
 from chacha.compare.methods import Method, method_named
 from chacha.compare.result_cache import Kept, Outcome, default_home
 from chacha.compare.workers import Report, Workers
 from chacha.errors import ConfigError, DataError
 from chacha.resources import cores
-from chacha.rulebook import whole
+from chacha.rulebook import whole_number
 
 __all__ = ["Comparison", "Failure", "Progress", "Study"]
 
@@ -78,14 +78,14 @@ class Study:
         seeds: int = 5,
         *,
         first_seed: int = 0,
-        settings: Settings | None = None,
+        settings: CommonSettings | None = None,
         home: str | PathLike[str] | None = None,
         workers: int | None = None,
         fresh: bool = False,
     ) -> None:
         self.streams = list(streams)
         self.methods = [m if isinstance(m, Method) else method_named(m) for m in methods]
-        self.seeds = range(first_seed, first_seed + whole("seeds", seeds, 1))
+        self.seeds = range(first_seed, first_seed + whole_number("seeds", seeds, 1))
         named = [method.name for method in self.methods]
         for what, names in (("source", [s.name for s in streams]), ("method", named)):
             if not names:
@@ -93,7 +93,7 @@ class Study:
             for name in names:
                 if names.count(name) > 1:
                     raise ConfigError(f"the {what} {name} is given twice")
-        self.settings = settings or Settings()
+        self.settings = settings or CommonSettings()
         for method in self.methods:
             self.settings.check(method, first_seed)  # wrong settings are told before all begins
         self.kept = Kept(home or default_home())
@@ -135,7 +135,7 @@ class Study:
         total = done = 0.0
         for run in runs:
             look = looks[run.stream.name]
-            job = Job(run.stream, self.settings, run.method, run.seed, look.survey)
+            job = Job(run.stream, self.settings, run.method, run.seed, look.profile)
             total += job.cost
             kept = self._kept(run.key)
             if kept is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
@@ -9,18 +10,79 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from chacha.config.derived_groups import features_of
-from chacha.config.words import Product, Value, canonical, product, show, show_product
+from chacha.config.derived_groups import derived_names_of
+from chacha.data.vw_text import BREAKS_NAMES, escape
 from chacha.errors import ConfigError
 
 __all__ = ["Config", "Product", "Value", "canonical", "product", "show", "show_product"]
+
+Product = tuple[str, ...]
+"""A product of groups: their names, sorted. ('a', 'b') is VW's `-q ab`."""
+
+Value = float | int | str | bool
+
+
+def product(names: Iterable[str]) -> Product:
+    """The canonical form of a product of groups; letters may be given as one word.
+
+    >>> product("ba"), product(["user", "item"])
+    (('a', 'b'), ('item', 'user'))
+    """
+    found = tuple(names) if isinstance(names, Iterable) else ()
+    if len(found) < 2 or not all(isinstance(name, str) and name for name in found):
+        raise ConfigError(f"a product needs at least two group names, got {names!r}")
+    for name in found:
+        if BREAKS_NAMES.search(name) and name != " ":
+            raise ConfigError(
+                f"a group's name has no white space, ':' or '|', got {name!r}; "
+                f"a column of that name is the group {escape(name)!r}"
+            )
+    return tuple(sorted(found))
+
+
+def canonical(key: str, value: Any) -> Value:
+    """A value as configurations hold it: floats at 12 significant digits.
+
+    >>> canonical("learning_rate", 0.5000000000000027)
+    0.5
+    """
+    if isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, (int, float)) or hasattr(value, "__float__"):
+        number = value if isinstance(value, int) else float(f"{float(value):.12g}") + 0.0
+        if not math.isfinite(number):
+            raise ConfigError(f"{key} must be finite, got {value!r}")
+        return number
+    raise ConfigError(f"{key} must be a number, a word or a bool, got {value!r}")
+
+
+def show(value: Value) -> str:
+    """A value as people and VW read it.
+
+    >>> show(0.5), show(2e-10), show("squared"), show(True)
+    ('0.5', '2e-10', 'squared', 'on')
+    """
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return f"{value:.12g}" if isinstance(value, float) else str(value)
+
+
+def show_product(names: Product) -> str:
+    """A product as people read it: letters run together, names joined by `*`.
+
+    >>> show_product(("a", "b")), show_product(("item", "user"))
+    ('ab', 'item*user')
+    """
+    if all(len(name) == 1 and not name.isspace() for name in names):
+        return "".join(names)
+    return "*".join(f"'{name}'" if name.isspace() else name for name in names)
 
 
 def _order(p: Product) -> tuple[int, Product]:
     return len(p), p
 
 
-_SLOTS = ("interactions", "values", "features", "_key", "_hash")
+_SLOTS = ("interactions", "values", "derived", "_key", "_hash")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -39,13 +101,13 @@ class Config:
     >>> print(c.vw_args())  # doctest: +NORMALIZE_WHITESPACE
     --experimental_full_name_interactions 'a|b'
     --experimental_full_name_interactions 'c|d' --learning_rate 0.25
-    >>> print(Config(values={"l2": 0.1}, features=["bins(a,16)"]))
+    >>> print(Config(values={"l2": 0.1}, derived=["bins(a,16)"]))
     features bins(a,16); no interactions; l2 0.1
     """
 
     interactions: tuple[Product, ...] = ()
     values: Mapping[str, Value] = field(default_factory=dict)
-    features: tuple[str, ...] = ()
+    derived: tuple[str, ...] = ()
     _key: tuple[Any, ...] = field(init=False, repr=False, compare=False)
     _hash: int = field(init=False, repr=False, compare=False)
 
@@ -53,13 +115,13 @@ class Config:
         self,
         interactions: Iterable[Iterable[str]] = (),
         values: Mapping[str, Any] | None = None,
-        features: Iterable[str] = (),
+        derived: Iterable[str] = (),
     ) -> None:
         if isinstance(interactions, str):
             raise ConfigError(f"interactions must be a list of products, got {interactions!r}")
         pairs = {key: canonical(key, value) for key, value in sorted((values or {}).items())}
         products = sorted({product(p) for p in interactions}, key=_order)
-        self._set(products, pairs, features_of(features))
+        self._set(products, pairs, derived_names_of(derived))
 
     def _set(
         self, products: Iterable[Product], values: Mapping[str, Value], features: tuple[str, ...]
@@ -87,15 +149,15 @@ class Config:
 
     def __repr__(self) -> str:
         words = [f"interactions={self.interactions!r}", f"values={self.values!r}"]
-        words += [f"features={self.features!r}"] * bool(self.features)
+        words += [f"derived={self.derived!r}"] * bool(self.derived)
         return f"Config({', '.join(words)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Config, (self.interactions, dict(self.values), self.features)
+        return Config, (self.interactions, dict(self.values), self.derived)
 
     def __str__(self) -> str:
         products = ", ".join(map(show_product, self.interactions))
-        parts = [f"features {', '.join(self.features)}"] if self.features else []
+        parts = [f"features {', '.join(self.derived)}"] if self.derived else []
         parts += [f"interactions {products}" if products else "no interactions"]
         return "; ".join(parts + [f"{key} {show(value)}" for key, value in self.values.items()])
 
@@ -118,7 +180,7 @@ class Config:
             at = bisect_left(merged, _order(p), key=_order)
             if at == len(merged) or merged[at] != p:
                 merged.insert(at, p)
-        return self._of(merged, self.values, self.features)
+        return self._of(merged, self.values, self.derived)
 
     def without_product(self, product: Product) -> Config:
         """This configuration with one product less.
@@ -126,26 +188,26 @@ class Config:
         >>> print(Config(["ab", "cd"]).without_product(("a", "b")))
         interactions cd
         """
-        return self._of([p for p in self.interactions if p != product], self.values, self.features)
+        return self._of([p for p in self.interactions if p != product], self.values, self.derived)
 
-    def with_features(self, names: Iterable[str]) -> Config:
+    def with_derived(self, names: Iterable[str]) -> Config:
         """This configuration with more derived groups.
 
-        >>> print(Config().with_features(["bins(temp,16)"]))
+        >>> print(Config().with_derived(["bins(temp,16)"]))
         features bins(temp,16); no interactions
         """
-        features = features_of([*self.features, *names])
+        features = derived_names_of([*self.derived, *names])
         return self._of(self.interactions, self.values, features)
 
-    def without_feature(self, name: str) -> Config:
+    def without_derived(self, name: str) -> Config:
         """This configuration with one derived group less, and without its products.
 
         >>> full = Config([("a", "log(b)"), "ab"], {}, ["log(b)"])
-        >>> print(full.without_feature("log(b)"))
+        >>> print(full.without_derived("log(b)"))
         interactions ab
         """
         kept = [p for p in self.interactions if name not in p]
-        features = tuple(feature for feature in self.features if feature != name)
+        features = tuple(feature for feature in self.derived if feature != name)
         return self._of(kept, self.values, features)
 
     def with_values(self, **values: Value) -> Config:
@@ -156,7 +218,7 @@ class Config:
         """
         changed = {key: canonical(key, value) for key, value in values.items()}
         merged = dict(sorted({**self.values, **changed}.items()))
-        return self._of(self.interactions, merged, self.features)
+        return self._of(self.interactions, merged, self.derived)
 
     def since(self, other: Config) -> str:
         """What sets this configuration apart from `other`, in a word or two.
@@ -166,8 +228,8 @@ class Config:
         >>> Config().since(Config())
         '='
         """
-        words = [f"+{name}" for name in self.features if name not in other.features]
-        words += [f"-{name}" for name in other.features if name not in self.features]
+        words = [f"+{name}" for name in self.derived if name not in other.derived]
+        words += [f"-{name}" for name in other.derived if name not in self.derived]
         mine, theirs = set(self.interactions), set(other.interactions)
         words += [f"+{show_product(p)}" for p in self.interactions if p not in theirs]
         words += [f"-{show_product(p)}" for p in other.interactions if p not in mine]
@@ -209,7 +271,7 @@ class Config:
         return {
             "interactions": [list(p) for p in self.interactions],
             "values": dict(self.values),
-            "features": list(self.features),
+            "features": list(self.derived),
         }
 
     @classmethod

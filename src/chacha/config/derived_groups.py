@@ -1,4 +1,4 @@
-"""Derived groups: their names, what they are, and which of them may help on a stream.
+"""DerivedGroup groups: their names, what they are, and which of them may help on a stream.
 
 A derived group is made from a raw group, once for all models: `bins(temp,16)`. A configuration
 has some of them, next to all raw groups, and may multiply them like any group.
@@ -13,17 +13,17 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from chacha.config.words import UNSAFE
+from chacha.data.vw_text import BREAKS_NAMES
 from chacha.errors import ConfigError
 
 __all__ = [
     "LABEL",
-    "Column",
-    "Derived",
-    "Features",
-    "Offered",
+    "ColumnProfile",
+    "DerivedGroup",
+    "DerivedFeatures",
+    "OfferedGroup",
     "derived",
-    "features_of",
+    "derived_names_of",
     "is_missing_group",
 ]
 
@@ -38,11 +38,11 @@ PERIODS = (7, 12, 24, 60, 365, 366)  # weekdays, months, hours, minutes, days
 _FORM = re.compile(r"(\w+)\((.+)\)")
 
 
-class Derived(NamedTuple):
+class DerivedGroup(NamedTuple):
     """A derived group: its kind, the group it is made of, and a number.
 
     >>> derived("bins(temp,16)")
-    Derived(kind='bins', source='temp', parameter=16.0)
+    DerivedGroup(kind='bins', source='temp', parameter=16.0)
     >>> str(derived("bins(temp,16)")), derived("temp"), derived("f(x)")
     ('bins(temp,16)', None, None)
     """
@@ -67,14 +67,14 @@ class Derived(NamedTuple):
 
 
 @lru_cache(maxsize=100_000)
-def derived(name: str) -> Derived | None:
+def derived(name: str) -> DerivedGroup | None:
     """What a name says, if it is the name of a derived group."""
     found = _FORM.fullmatch(name)
     if found is None or found[1] not in KINDS:
         return None
     kind, source = found[1], found[2]
     if kind not in PARAMETERS:
-        return Derived(kind, source)
+        return DerivedGroup(kind, source)
     source, comma, number = source.rpartition(",")
     try:
         parameter = float(number)
@@ -84,7 +84,7 @@ def derived(name: str) -> Derived | None:
     whole = kind in ("ewma", "cyclic") or parameter == int(parameter)
     if not comma or not source or not (low <= parameter <= high and parameter > 0 and whole):
         return None
-    made = Derived(kind, source, parameter)
+    made = DerivedGroup(kind, source, parameter)
     return made if str(made) == name else None
 
 
@@ -106,17 +106,17 @@ def check_feature(name: Any) -> str:
 onehot(GROUP), cyclic(GROUP,24), log(GROUP), missing(GROUP), lag(GROUP,3), ewma(GROUP,0.1), \
 own(NAME), with label as a GROUP of lag and ewma
     """
-    if isinstance(name, str) and derived(name) is not None and not UNSAFE.search(name):
+    if isinstance(name, str) and derived(name) is not None and not BREAKS_NAMES.search(name):
         return name
     forms = "bins(GROUP,16), onehot(GROUP), cyclic(GROUP,24), log(GROUP), missing(GROUP), "
     forms += "lag(GROUP,3), ewma(GROUP,0.1), own(NAME), with label as a GROUP of lag and ewma"
     raise ConfigError(f"{name!r} is no derived group; they are written {forms}")
 
 
-def features_of(names: Iterable[str]) -> tuple[str, ...]:
-    """Derived groups as configurations hold them: sorted, each once.
+def derived_names_of(names: Iterable[str]) -> tuple[str, ...]:
+    """DerivedGroup groups as configurations hold them: sorted, each once.
 
-    >>> features_of(["log(b)", "bins(a,16)", "log(b)"])
+    >>> derived_names_of(["log(b)", "bins(a,16)", "log(b)"])
     ('bins(a,16)', 'log(b)')
     """
     if isinstance(names, str):
@@ -124,35 +124,7 @@ def features_of(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted({check_feature(name) for name in names}))
 
 
-def wider(name: str, means: Mapping[str, float]) -> float:
-    """Features that a group gives an example, about.
-
-    >>> wider("temp", {"temp": 1.5}), wider("bins(temp,16)", {"temp": 1.5})
-    (1.5, 3.0)
-    """
-    made = None if name in means else derived(name)
-    if made is None:
-        return means.get(name, 0.0)
-    own = means.get(made.source, 1.0)
-    if made.kind in ("bins", "cyclic"):
-        return 2.0 * own
-    return own * made.parameter if made.kind == "lag" else own
-
-
-def larger(name: str, sizes: Mapping[str, int]) -> float:
-    """Distinct features of a group.
-
-    >>> larger("temp", {"temp": 3}), larger("bins(temp,16)", {"temp": 3})
-    (3.0, 48.0)
-    """
-    made = None if name in sizes else derived(name)
-    if made is None:
-        return float(sizes.get(name, 0))
-    times = {"bins": made.parameter, "lag": made.parameter, "onehot": 65.0, "cyclic": 2.0}
-    return float(sizes.get(made.source, 1)) * times.get(made.kind, 1.0)
-
-
-class Column(NamedTuple):
+class ColumnProfile(NamedTuple):
     """What the first values of a column tell: a feature of a raw group, over the stream."""
 
     group: str
@@ -164,7 +136,7 @@ class Column(NamedTuple):
     middle: float
 
 
-class Offered(NamedTuple):
+class OfferedGroup(NamedTuple):
     """A derived group that may help, and why."""
 
     name: str
@@ -172,7 +144,7 @@ class Offered(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Features:
+class DerivedFeatures:
     """Which derived groups may be tried.
 
     Parameters
@@ -185,7 +157,7 @@ class Features:
         Groups to offer beside them, such as `lag(label,3)` for streams in order of time.
     without
         Kinds, groups or derived groups that are never offered.
-    own
+    functions
         Functions of one's own: they are given a row as a mapping (column -> number, word, date,
         None where a cell is empty) and return names with numbers, which are the group
         `own(NAME)`. Sources are then read row by row.
@@ -196,8 +168,8 @@ class Features:
 
     Examples
     --------
-    >>> hour = Column("hour", "hour", 24, True, 0.0, 23.0, 12.0)
-    >>> for name, why in Features().offers([hour]):
+    >>> hour = ColumnProfile("hour", "hour", 24, True, 0.0, 23.0, 12.0)
+    >>> for name, why in DerivedFeatures().offers([hour]):
     ...     print(f"{name}: {why}")
     onehot(hour): 24 whole numbers
     bins(hour,16): 24 values
@@ -208,7 +180,7 @@ class Features:
     knots: int = 16
     more: Sequence[str] = ()
     without: Sequence[str] = ()
-    own: Mapping[str, Callable[[Any], Mapping[str, float]]] = field(default_factory=dict)
+    functions: Mapping[str, Callable[[Any], Mapping[str, float]]] = field(default_factory=dict)
     first: int = 256
     text: bool = True
 
@@ -221,45 +193,45 @@ class Features:
             raise ConfigError(f"knots lie in 2 to 256 and first in 8 to 10000, got {self}")
         for name in self.more:
             check_feature(name)
-        for name, function in self.own.items():
+        for name, function in self.functions.items():
             check_feature(f"own({name})")
             if not callable(function):
                 raise ConfigError(f"own({name}) must be a function, got {function!r:.60}")
 
     def __str__(self) -> str:
-        words = [*self.kinds, *self.more, *(f"own({name})" for name in self.own)]
-        return f"Features({', '.join([*words, *(f'-{word}' for word in self.without)])})"
+        words = [*self.kinds, *self.more, *(f"own({name})" for name in self.functions)]
+        return f"DerivedFeatures({', '.join([*words, *(f'-{word}' for word in self.without)])})"
 
     @property
-    def always(self) -> list[str]:
+    def from_start(self) -> list[str]:
         """Groups that are made known from the first example on: they may need its past.
 
-        >>> Features(more=["lag(label,2)"], own={"area": dict}).always
+        >>> DerivedFeatures(more=["lag(label,2)"], functions={"area": dict}).from_start
         ['lag(label,2)', 'own(area)']
         """
-        return [*self.more, *(f"own({name})" for name in self.own)]
+        return [*self.more, *(f"own({name})" for name in self.functions)]
 
-    def offers(self, columns: Sequence[Column]) -> list[Offered]:
+    def offers(self, columns: Sequence[ColumnProfile]) -> list[OfferedGroup]:
         """What may help, by what the columns look like."""
         found: dict[str, str] = {}
         by_group = sorted(columns, key=lambda column: column.group)
         groups = {column.group for column in columns}
         for group, own in groupby(by_group, key=lambda column: column.group):
-            if not UNSAFE.search(group):  # the group without a name has none to derive from
+            if not BREAKS_NAMES.search(group):  # the group without a name has none to derive from
                 found.update(self._of_group(group, list(own)))
         found = {name: why for name, why in found.items() if _is_free(name, groups)}
         for name in self.more:
             found[name] = "asked for"
-        for name in self.own:
+        for name in self.functions:
             found[f"own({name})"] = "your function"
-        return [Offered(name, why) for name, why in found.items() if self._allowed(name)]
+        return [OfferedGroup(name, why) for name, why in found.items() if self._allowed(name)]
 
     def _allowed(self, name: str) -> bool:
         made = derived(name)
         assert made is not None
         return not {name, made.kind, made.source} & set(self.without)
 
-    def _of_group(self, group: str, columns: Sequence[Column]) -> Iterator[tuple[str, str]]:
+    def _of_group(self, group: str, columns: Sequence[ColumnProfile]) -> Iterator[tuple[str, str]]:
         """The offers for a raw group, by those of its columns that suit them."""
         if _is_missing(group):
             if "missing" in self.kinds:

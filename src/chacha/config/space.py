@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from chacha.config.config import Config, Value, canonical
-from chacha.config.derived_groups import Features, derived
+from chacha.config.derived_groups import DerivedFeatures, derived
 from chacha.errors import ConfigError
 
 __all__ = ["Choice", "Domain", "Integer", "Interactions", "LogUniform", "Space", "Uniform"]
@@ -229,10 +229,10 @@ class Space:
 
     interactions: Interactions | None
     domains: Mapping[str, Domain]
-    features: Features | None = None
+    features: DerivedFeatures | None = None
 
     @classmethod
-    def of(cls, space: Mapping[str, Interactions | Features | Domain] | Space) -> Space:
+    def of(cls, space: Mapping[str, Interactions | DerivedFeatures | Domain] | Space) -> Space:
         """The space described by a mapping of names to domains."""
         if isinstance(space, Space):
             return space
@@ -240,11 +240,11 @@ class Space:
             raise ConfigError(f"space must map names to domains, got {space!r}")
         domains: dict[str, Domain] = {}
         for key, domain in sorted(space.items()):
-            for name, kind in (("interactions", Interactions), ("features", Features)):
+            for name, kind in (("interactions", Interactions), ("features", DerivedFeatures)):
                 if (key == name) != isinstance(domain, kind):
                     told = f"{name}, and only it, takes {kind.__name__}(); {key}: {domain}"
                     raise ConfigError(told)
-            if isinstance(domain, Interactions | Features):
+            if isinstance(domain, Interactions | DerivedFeatures):
                 continue
             if not isinstance(domain, Domain):
                 raise ConfigError(
@@ -253,7 +253,7 @@ class Space:
             domains[key] = domain
         interactions, features = space.get("interactions"), space.get("features")
         assert interactions is None or isinstance(interactions, Interactions)
-        assert features is None or isinstance(features, Features)
+        assert features is None or isinstance(features, DerivedFeatures)
         return cls(interactions, domains, features)
 
     def reaching(self) -> Space:
@@ -301,4 +301,4 @@ if it knows the option, give it an initial value: init={'depth': ...}, --init de
         if self.features is None:  # then a group of such a name is the stream's own
             return made
         names = {name for p in made.interactions for name in p if derived(name) is not None}
-        return made.with_features(names)
+        return made.with_derived(names)

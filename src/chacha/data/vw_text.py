@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 __all__ = [
+    "BREAKS_NAMES",
     "FLOAT32_MAX",
     "SHORT",
     "escape",
@@ -266,7 +267,9 @@ def _is_read_exactly(text: str, exact: float) -> bool:
     return exact == _nearest(product)
 
 
-_UNSAFE = re.compile(r"[\s:|%\x00]")
+BREAKS_NAMES = re.compile(r"[ \t\r\n:|]")
+"""Characters that end a name in VW text."""
+_ESCAPED = re.compile(r"[\s:|%\x00]")
 
 
 def escape(name: str) -> str:
@@ -279,7 +282,7 @@ def escape(name: str) -> str:
 
 
 def _escape(name: str) -> str:
-    return _UNSAFE.sub(lambda m: "".join(f"%{byte:02X}" for byte in m[0].encode()), name)
+    return _ESCAPED.sub(lambda m: "".join(f"%{byte:02X}" for byte in m[0].encode()), name)
 
 
 def unescape(text: str) -> str:

@@ -8,21 +8,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from chacha.config.config import Config
-from chacha.config.derived_groups import Features
+from chacha.config.derived_groups import DerivedFeatures
 from chacha.data.example import Example
 from chacha.drivers.records import LiveModel, Step, Summary
+from chacha.errors import PoolError
 from chacha.features.derivation import Recipe
 from chacha.losses import Loss
 from chacha.pools.base import Copies, LivePool
 from chacha.rules.contest.blending import Blend
 from chacha.rules.contest.contest import Contest
-from chacha.rules.contest.rotation import Asked, Move
+from chacha.rules.contest.rotation import Move, MoveRequest
 from chacha.rules.decisions import Decision, Promoted, Retired, WentLive
-from chacha.rules.facts import SeenWithLoss
 from chacha.rules.oracle import proposals_of
-from chacha.rules.paper.bounds import Standing
 from chacha.rules.paper.champion import ChampionChallengers
-from chacha.rules.starting import HeadStart
+from chacha.rules.standing import Standing
+from chacha.rules.starting import HeadStart, Starting
 from chacha.rules.stream_facts import StreamFacts
 
 __all__ = ["Core", "Driver", "Forecast"]
@@ -44,7 +44,7 @@ class Forecast(NamedTuple):
     alone: float | None = None  # the initial configuration's, where it runs by itself
 
 
-class Careful:
+class GuardedMoves:
     """The moves of a contest; if they fail, nothing is proposed and the step comes to its end.
 
     They are asked again after the next example.
@@ -56,7 +56,7 @@ class Careful:
         self.crowned, self.ended = moves.crowned, moves.ended
         self.candidates = moves.candidates
 
-    def next(self, asked: Asked) -> Move | None:
+    def next(self, asked: MoveRequest) -> Move | None:
         """What they propose."""
         try:
             return self._moves.next(asked)
@@ -75,12 +75,12 @@ class Driver(ABC):
         pool: LivePool,
         loss: Loss,
         keep_decisions: int,
-        features: Features | None,
+        features: DerivedFeatures | None,
     ) -> None:
         self._core, self.pool, self.loss = core, pool, loss
         self._failures: list[Exception] = []  # of the oracle and of starts, to be raised
         if isinstance(core, Contest):
-            core.moves = Careful(core, self._failures)
+            core.moves = GuardedMoves(core, self._failures)
         else:
             self._oracle, core.oracle = core.oracle, self._ask  # so that its failures are caught
         self.initial = core.champion
@@ -93,8 +93,8 @@ class Driver(ABC):
         self._early: list[Decision] = []  # made before the first example was learned
         self._withdrawn = False
         self._features = features  # until something is derived
-        if self.initial.features or (features is not None and features.text):
-            self._features = features or Features()
+        if self.initial.derived or (features is not None and features.text):
+            self._features = features or DerivedFeatures()
             self.derive_from_here()
         self.pool.start(self.initial)
 
@@ -156,7 +156,7 @@ class Driver(ABC):
         policy, self._features = self._features, None
         if policy is not None:
             self._turn_on(policy.first)
-            self._derive([*self.initial.features, *policy.always])
+            self._derive([*self.initial.derived, *policy.from_start])
 
     @abstractmethod
     def _turn_on(self, first: int) -> None:
@@ -181,14 +181,9 @@ class Driver(ABC):
     def recipes(self) -> Mapping[str, Recipe]:
         """All derived groups that were tried, with what was learned about their columns."""
 
-    @property
-    def seen(self) -> SeenWithLoss:
-        """The stream's facts as the core takes them."""
-        return SeenWithLoss(self.observed, self.loss)
-
     def live(self) -> list[LiveModel]:
         """The live models, the champion first."""
-        core, seen = self.core, self.seen
+        core, facts = self.core, self.observed
         if isinstance(core, Contest):
             return _contestants(core)
         return [
@@ -198,7 +193,7 @@ class Driver(ABC):
                 serving=c == core.incumbent,
                 n=core.standing[c].n,
                 lease=core.scheduler.lease.get(c),
-                bound=core.bound(c, seen),
+                bound=core.bound(c, facts),
             )
             for c in core.live
         ]
@@ -239,7 +234,7 @@ class Driver(ABC):
         if groups == self._groups:
             return
         failures = len(self._failures)
-        self._early += self._do(self._core.begin(self.seen))
+        self._early += self._do(self._core.begin(self.observed))
         self._groups = groups if len(self._failures) == failures else None
         if self._groups is None and isinstance(self._core, Contest) and not self._core.S:
             self._core.restless = False  # it is begun again with the next example
@@ -278,9 +273,9 @@ class Driver(ABC):
                 self.pool.stop(decision.config)
                 del self._births[decision.config]
             elif isinstance(decision, WentLive):
-                self._derive(decision.config.features)
+                self._derive(decision.config.derived)
                 try:
-                    self._core.starting.start(self.pool, self._core.champion, decision.config)
+                    start(self.pool, self._core.starting, self._core.champion, decision.config)
                 except Exception as error:
                     self._core.withdraw(decision.config)
                     self._withdrawn = True  # a slot is free again
@@ -291,11 +286,32 @@ class Driver(ABC):
             elif isinstance(decision, Promoted):
                 self.promotions += 1
                 if isinstance(self.pool, Copies):
-                    self.pool.settle(decision.config)
+                    self.pool.undamp(decision.config)
             done.append(decision)
         self.decisions.extend(done)
         self.decision_count += len(done)
         return done
+
+
+def start(pool: LivePool, starting: Starting, champion: Config, config: Config) -> None:
+    """Give `config` a model: a copy of the champion's where rules and pool allow it, else empty.
+
+    >>> from chacha.data.example import parse_line
+    >>> from chacha.pools.reference import ReferencePool
+    >>> pool = ReferencePool()
+    >>> pool.start(Config())
+    >>> _ = pool.learn(parse_line("1 |a x |b y"))
+    >>> start(pool, HeadStart(), Config(), Config(["ab"]))
+    >>> len(set(pool.predict(parse_line("|a x |b y")).values()))
+    1
+    """
+    if isinstance(starting, HeadStart) and isinstance(pool, Copies):
+        try:
+            pool.copy(champion, config, starting.damping)
+        except PoolError:  # not every option can differ from the source's
+            pool.start(config)
+    else:
+        pool.start(config)
 
 
 def _contestants(core: Contest) -> list[LiveModel]:

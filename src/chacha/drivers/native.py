@@ -14,23 +14,24 @@ from typing import Any, NamedTuple
 from chacha._native import ColumnBlock as NativeBlock
 from chacha._native import DictPlan
 from chacha.config.config import Config
-from chacha.config.derived_groups import Features
+from chacha.config.derived_groups import DerivedFeatures
 from chacha.data.example import Example
 from chacha.drivers.base import Core, Driver, Forecast
-from chacha.drivers.native_state import Link, Serving, link_of, served_by
-from chacha.drivers.python import PlainDriver
-from chacha.drivers.records import Served, Step
+from chacha.drivers.native_facts import NativeStreamFacts
+from chacha.drivers.native_state import EngineSync, ServedBy, engine_sync, served_by
+from chacha.drivers.python import PythonDriver
+from chacha.drivers.records import ServedPredictions, Step
 from chacha.errors import PoolError
 from chacha.features.derivation import Recipe
 from chacha.interrupts import Uninterrupted
 from chacha.losses import Loss
 from chacha.pools.base import LivePool
-from chacha.pools.native import NativeObserved, NativePool, native_line
+from chacha.pools.native import NativePool, native_line
 from chacha.rules.contest.blending import Blend
 from chacha.rules.decisions import Decision
-from chacha.rules.paper.bounds import Standing
+from chacha.rules.standing import Standing
 
-__all__ = ["Advance", "FusedDriver", "Status", "make_driver"]
+__all__ = ["BlockProgress", "NativeDriver", "Status", "make_driver"]
 
 
 class Status(IntEnum):
@@ -50,21 +51,22 @@ class Status(IntEnum):
     """Ctrl-C came between an earlier example and its decision; the next has not been learned."""
 
 
-class Advance(NamedTuple):
+class BlockProgress(NamedTuple):
     """How far a block was learned, and what came of it."""
 
     status: Status
     at: int
     examples: int
     decisions: list[Decision]
-    served: Served | None
+    served: ServedPredictions | None
     interrupted: bool
 
 
 def make_driver(core: Core, pool: LivePool, loss: Loss, **settings: Any) -> Driver:
     """The fused driver where the engine knows all parts, else the plain one.
 
-    >>> from chacha import ChampionChallengers, Config, NativePool, ReferencePool
+    >>> from chacha import Config, NativePool, ReferencePool
+    >>> from chacha.rules.paper import ChampionChallengers
     >>> from chacha import SampleComplexity, Squared
     >>> def core():
     ...     return ChampionChallengers(
@@ -72,15 +74,15 @@ def make_driver(core: Core, pool: LivePool, loss: Loss, **settings: Any) -> Driv
     ...     )
     >>> for pool in (NativePool(), ReferencePool()):
     ...     type(make_driver(core(), pool, Squared(), bits=18, baseline=False)).__name__
-    'FusedDriver'
-    'PlainDriver'
+    'NativeDriver'
+    'PythonDriver'
     """
-    if type(pool) is NativePool and (link := link_of(core, pool, loss)) is not None:
-        return FusedDriver(core, pool, loss, link, **settings)
-    return PlainDriver(core, pool, loss, **settings)
+    if type(pool) is NativePool and (link := engine_sync(core, pool, loss)) is not None:
+        return NativeDriver(core, pool, loss, link, **settings)
+    return PythonDriver(core, pool, loss, **settings)
 
 
-class FusedDriver(Driver):
+class NativeDriver(Driver):
     """Lines 3-17 of Algorithm 1 in the engine, until there is something to decide."""
 
     def __init__(
@@ -88,17 +90,17 @@ class FusedDriver(Driver):
         core: Core,
         pool: NativePool,
         loss: Loss,
-        link: Link,
+        link: EngineSync,
         *,
         bits: int,
         baseline: bool,
         keep_decisions: int = 1000,
-        features: Features | None = None,
+        features: DerivedFeatures | None = None,
     ) -> None:
         self.native = pool
         super().__init__(core, pool, loss, keep_decisions, features)
         self.engine = engine = pool.engine
-        self._observed = NativeObserved(engine)
+        self._observed = NativeStreamFacts(engine, loss)
         self._link = link
         engine.set_observed_bits(bits)
         self._baseline: int | None = None
@@ -131,7 +133,7 @@ class FusedDriver(Driver):
         return self.engine.t
 
     @property
-    def observed(self) -> NativeObserved:
+    def observed(self) -> NativeStreamFacts:
         """What the stream has shown so far."""
         return self._observed
 
@@ -235,11 +237,11 @@ class FusedDriver(Driver):
         self._raise_failures()
         return decisions
 
-    def advance_text(self, data: bytes | bytearray, at: int, end: int, limit: int) -> Advance:
+    def advance_text(self, data: bytes | bytearray, at: int, end: int, limit: int) -> BlockProgress:
         """Learn the lines of VW text in the bytes from `at` to `end`, until something happens."""
         return self._advance(lambda a, n: self.engine.advance_text(data, a, end, n), at, limit)
 
-    def advance_columns(self, block: NativeBlock, row: int, end: int, limit: int) -> Advance:
+    def advance_columns(self, block: NativeBlock, row: int, end: int, limit: int) -> BlockProgress:
         """Learn the rows from `row` to `end` of a table, until something happens."""
         return self._advance(lambda r, n: self.engine.advance_columns(block, r, end, n), row, limit)
 
@@ -254,7 +256,7 @@ class FusedDriver(Driver):
         raw = [(models[c], forecast.raw[c]) for c in same]
         return raw, forecast.served, 0.0 if forecast.alone is None else forecast.alone
 
-    def _served_by(self, serving: Serving, decisions: Sequence[Decision]) -> Config | Blend:
+    def _served_by(self, serving: ServedBy, decisions: Sequence[Decision]) -> Config | Blend:
         """Who served, by what the numbers of models meant before the decisions."""
         return served_by(serving, self._config_before if decisions else self._config)
 
@@ -289,7 +291,7 @@ class FusedDriver(Driver):
 
     def _advance(
         self, run: Callable[[int, int], tuple[int, int, int]], at: int, limit: int
-    ) -> Advance:
+    ) -> BlockProgress:
         with Uninterrupted(quiet=True) as guard:
             status, at, examples = run(at, limit)
             if status == Status.OVERDUE:
@@ -307,20 +309,20 @@ class FusedDriver(Driver):
             served = self._take_served()
             if status == Status.DECIDE:
                 decisions += self._decide()
-        return Advance(Status(status), at, examples, decisions, served, guard.interrupted)
+        return BlockProgress(Status(status), at, examples, decisions, served, guard.interrupted)
 
     def record(self, wanted: bool) -> None:
-        """Whether to keep what is served, for :attr:`Advance.served`."""
+        """Whether to keep what is served, for :attr:`BlockProgress.served`."""
         self.engine.record(wanted, wanted)
         self._recording = wanted
 
-    def _take_served(self) -> Served | None:
+    def _take_served(self) -> ServedPredictions | None:
         if not self._recording:
             return None
         predictions, labels, models, tags, others, shares = self.engine.take_record()
         serving = zip(models.tolist(), others.tolist(), shares.tolist(), strict=True)
         by = [served_by(each, self._config) for each in serving]
-        return Served(predictions.tolist(), labels.tolist(), by, tags)
+        return ServedPredictions(predictions.tolist(), labels.tolist(), by, tags)
 
     def _begin(self) -> None:
         with Uninterrupted():
@@ -337,7 +339,7 @@ class FusedDriver(Driver):
         """Lines 10-17 and 5, from the engine's sums."""
         with Uninterrupted():
             self._sync()
-            decisions = self._do(self._core.decide(self.seen))
+            decisions = self._do(self._core.decide(self.observed))
             self._push()
         return decisions
 

@@ -13,24 +13,24 @@ from typing import Any
 from chacha._native import DictPlan
 from chacha.data.vw_text import escape
 from chacha.drivers.base import Driver
-from chacha.drivers.native import FusedDriver
+from chacha.drivers.native import NativeDriver
 from chacha.rules.decisions import Decision
 from chacha.sources import DictReader, TableSpec
 from chacha.sources.grouping import missing_group
 from chacha.sources.values.dict_reader import is_grouped
 
-__all__ = ["Quick"]
+__all__ = ["FastPath"]
 
 MOST_PLANS = 8
 EXACT = 1 << 53  # beyond it a float skips whole numbers
 
 
-class Quick:
+class FastPath:
     """The quick way, where driver and input allow it; None tells to go the long way."""
 
     def __init__(self, driver: Driver, reader: DictReader) -> None:
-        quick = isinstance(driver, FusedDriver) and not reader.keeps_rows
-        self._driver = driver if quick and isinstance(driver, FusedDriver) else None
+        quick = isinstance(driver, NativeDriver) and not reader.keeps_rows
+        self._driver = driver if quick and isinstance(driver, NativeDriver) else None
         self._reader = reader
         self._plans: list[DictPlan] = []
 

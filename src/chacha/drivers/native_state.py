@@ -12,20 +12,20 @@ from chacha.config.config import Config, Product
 from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
 from chacha.pools.native import NativePool
 from chacha.rules.contest.betting import MASK, PairedBernstein, PairedBetting
-from chacha.rules.contest.blending import Blend, Blending, ChampionServes, Helping
+from chacha.rules.contest.blending import Blend, BlendGain, Blending, ChampionServes
 from chacha.rules.contest.contest import Contest
-from chacha.rules.contest.screening import Widths, cells_for, mean_features
+from chacha.rules.feature_counts import Widths, cells_for, mean_features
 from chacha.rules.paper.bounds import SampleComplexity
 from chacha.rules.paper.champion import ChampionChallengers
 from chacha.rules.paper.scheduler import FOREVER
 
-__all__ = ["ContestLink", "Link", "RaceLink", "link_of"]
+__all__ = ["ContestSync", "EngineSync", "PaperSync", "engine_sync"]
 
 LOSSES = (Squared, Logistic, Quantile, Poisson, Hinge)
-Serving = tuple[int, int, float]  # the champion, who is blended in, and its share
+ServedBy = tuple[int, int, float]  # the champion, who is blended in, and its share
 
 
-class Link(Protocol):
+class EngineSync(Protocol):
     """What a driver needs to keep the engine and the algorithm together."""
 
     def sync(self) -> None:
@@ -35,21 +35,23 @@ class Link(Protocol):
         """What was decided, to the engine."""
 
     @property
-    def serving(self) -> Serving:
+    def serving(self) -> ServedBy:
         """Who serves the next example, by the numbers of the models."""
 
 
-def link_of(core: ChampionChallengers | Contest, pool: NativePool, loss: Loss) -> Link | None:
+def engine_sync(
+    core: ChampionChallengers | Contest, pool: NativePool, loss: Loss
+) -> EngineSync | None:
     """The link for an algorithm whose parts the engine knows; None if it does not."""
     if type(loss) not in LOSSES:
         return None
     if isinstance(core, ChampionChallengers):
         return (
-            RaceLink(core, pool.engine, loss) if type(core.evidence) is SampleComplexity else None
+            PaperSync(core, pool.engine, loss) if type(core.evidence) is SampleComplexity else None
         )
     evidence = type(core.evidence) in (PairedBetting, PairedBernstein)
     blending = type(core.serving.policy) in (Blending, ChampionServes)
-    return ContestLink(core, pool, loss) if evidence and blending else None
+    return ContestSync(core, pool, loss) if evidence and blending else None
 
 
 def _loss_rules(loss: Loss) -> dict[str, Any]:
@@ -60,7 +62,7 @@ def _loss_rules(loss: Loss) -> dict[str, Any]:
     }
 
 
-class RaceLink:
+class PaperSync:
     """Algorithm 1: standings and bounds."""
 
     def __init__(self, core: ChampionChallengers, engine: Engine, loss: Loss) -> None:
@@ -82,7 +84,7 @@ class RaceLink:
         )
 
     @property
-    def serving(self) -> Serving:
+    def serving(self) -> ServedBy:
         """The incumbent."""
         incumbent = self.engine.incumbent
         return incumbent, incumbent, 0.0
@@ -106,7 +108,7 @@ class RaceLink:
         self.config = {number: c for c, number in models.items()}
 
 
-class ContestLink:
+class ContestSync:
     """The recommended rules: pairings, blends, the screen."""
 
     def __init__(self, core: Contest, pool: NativePool, loss: Loss) -> None:
@@ -139,7 +141,7 @@ class ContestLink:
         )
 
     @property
-    def serving(self) -> Serving:
+    def serving(self) -> ServedBy:
         """The champion, and who is blended in."""
         return self.engine.serving
 
@@ -155,7 +157,7 @@ class ContestLink:
         for c, (_, _, pairing, helping) in zip(live, challengers, strict=True):
             for name, value in zip(PAIRING, pairing, strict=True):
                 setattr(core.pairings[c], name, value)
-            serving.helping[c] = Helping(*helping)
+            serving.helping[c] = BlendGain(*helping)
 
     def push(self, models: Mapping[Config, int], restless: bool) -> None:
         """What was decided, to the engine."""
@@ -163,7 +165,7 @@ class ContestLink:
         live = core.B
         challengers: list[Any] = []
         for c in live:
-            pairing, helping = core.pairings[c], serving.helping.get(c) or Helping()
+            pairing, helping = core.pairings[c], serving.helping.get(c) or BlendGain()
             challengers.append((models[c], core.lease[c], _FACTS(pairing), _SUMS(helping)))
         restless = restless or core.restless
         other = -1 if serving.other is None else live.index(serving.other)
@@ -249,7 +251,7 @@ def _is_known(pair: tuple[Product, float]) -> bool:
     return math.isfinite(pair[1])
 
 
-def served_by(serving: Serving, config: Mapping[int, Config]) -> Config | Blend:
+def served_by(serving: ServedBy, config: Mapping[int, Config]) -> Config | Blend:
     """Who served, of the numbers of models.
 
     >>> print(served_by((0, 1, 0.25), {0: Config(), 1: Config(["ab"])}))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from chacha.config.derived_groups import Features
+from chacha.config.derived_groups import DerivedFeatures
 from chacha.data.example import Example
 from chacha.drivers.base import Core, Driver, Forecast
 from chacha.drivers.records import Step
@@ -13,21 +13,23 @@ from chacha.losses import Loss
 from chacha.pools.base import LivePool
 from chacha.rules.contest.contest import Contest
 from chacha.rules.contest.screen import Screen
-from chacha.rules.paper.bounds import Standing
-from chacha.rules.stream_facts import Observed, Round
+from chacha.rules.standing import Standing
+from chacha.rules.stream_facts import ObservedStream, ScoredExample
 
-__all__ = ["PlainDriver"]
+__all__ = ["PythonDriver"]
 
 
-class PlainDriver(Driver):
+class PythonDriver(Driver):
     """Lines 4-9 of Algorithm 1 around the core, for one labelled example at a time.
 
-    >>> from chacha import ChampionChallengers, Config, ReferencePool, SampleComplexity, parse_line
+    >>> from chacha import Config, ReferencePool, SampleComplexity
+    >>> from chacha.data import parse_line
+    >>> from chacha.rules.paper import ChampionChallengers
     >>> from chacha.losses import Squared
     >>> core = ChampionChallengers(
     ...     Config(), budget=2, oracle=lambda c, groups: [], evidence=SampleComplexity()
     ... )
-    >>> driver = PlainDriver(core, ReferencePool(), Squared(), bits=18, baseline=False)
+    >>> driver = PythonDriver(core, ReferencePool(), Squared(), bits=18, baseline=False)
     >>> driver.learn(parse_line("2 |a x")).loss
     4.0
     """
@@ -41,13 +43,13 @@ class PlainDriver(Driver):
         bits: int,
         baseline: bool,
         keep_decisions: int = 1000,
-        features: Features | None = None,
+        features: DerivedFeatures | None = None,
     ) -> None:
         self._derivation = Derivation(on=False)
         super().__init__(core, pool, loss, keep_decisions, features)
         if isinstance(core, Contest) and isinstance(core.screen, Screen):
             core.screen.derive = self._derive
-        self._observed = Observed(bits)
+        self._observed = ObservedStream(bits, loss)
         self._served, self._alone = Standing(), Standing()
         self._metrics: dict[str, float] = {}
         self._baseline: LivePool | None = None
@@ -61,7 +63,7 @@ class PlainDriver(Driver):
         return self._core.t
 
     @property
-    def observed(self) -> Observed:
+    def observed(self) -> ObservedStream:
         """What the stream has shown so far."""
         return self._observed
 
@@ -135,11 +137,11 @@ class PlainDriver(Driver):
             self._alone.add(self.loss.loss(alone, y), weight)
         births = forecast.births
         raw = {c: p for c, p in forecast.raw.items() if births[c] == self._births.get(c)}
-        made = Round(whole, raw, forecast.served, y, weight, self.loss)
-        self._core.charge(made, self.seen)
+        scored = ScoredExample(whole, raw, forecast.served, y, weight, self.loss)
+        self._core.charge(scored, self._observed)
         self._derivation.observe(whole)
         self._observed.columns = self._derivation.columns
-        decisions += self._do(self._core.decide(self.seen))
+        decisions += self._do(self._core.decide(self._observed))
         self._raise_failures()
         served = self.loss.served(forecast.served)
         return Step(example, served, forecast.served_by, loss, decisions)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
-from enum import Enum
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from chacha.config.config import Config, show_product
 from chacha.data.example import Example
@@ -14,7 +13,7 @@ from chacha.rules.contest.blending import Blend
 from chacha.rules.decisions import Decision
 from chacha.rules.paper.bounds import Bound
 
-__all__ = ["LiveModel", "Served", "Step", "Stretch", "Summary", "derived_names", "describe"]
+__all__ = ["LiveModel", "ServedPredictions", "Step", "Chunk", "Summary", "derived_names"]
 
 
 class LiveModel(NamedTuple):
@@ -51,10 +50,10 @@ class Step(NamedTuple):
     decisions: list[Decision]
 
 
-class Served(NamedTuple):
+class ServedPredictions(NamedTuple):
     """What was served, example by example.
 
-    >>> Served([0.5], [1.0], [Config()], [""]).predictions
+    >>> ServedPredictions([0.5], [1.0], [Config()], [""]).predictions
     [0.5]
     """
 
@@ -64,20 +63,20 @@ class Served(NamedTuple):
     tags: Sequence[str]
 
 
-class Stretch(NamedTuple):
+class Chunk(NamedTuple):
     """Some examples of a run, at most up to the next decision.
 
     `decisions` were made after the last of them; `served` is there if it was asked for.
 
     >>> import chacha
     >>> model = chacha.ChaCha.paper()
-    >>> [s.examples for s in model.stretches(chacha.open_source("synth:fried"), limit=1)]
+    >>> [s.examples for s in model.chunks(chacha.open_source("synth:fried"), limit=1)]
     [1]
     """
 
     examples: int
     decisions: list[Decision]
-    served: Served | None
+    served: ServedPredictions | None
 
 
 @dataclass(frozen=True)
@@ -133,11 +132,11 @@ class Summary:
 def derived_names(config: Config) -> list[str]:
     """The derived groups of a configuration and their products, as people read them.
 
-    >>> derived_names(Config([("bins(a,16)", "hour"), "ab"], features=["bins(a,16)"]))
+    >>> derived_names(Config([("bins(a,16)", "hour"), "ab"], derived=["bins(a,16)"]))
     ['bins(a,16)', 'bins(a,16)*hour']
     """
-    products = [p for p in config.interactions if not set(p).isdisjoint(config.features)]
-    return [*config.features, *map(show_product, products)]
+    products = [p for p in config.interactions if not set(p).isdisjoint(config.derived)]
+    return [*config.derived, *map(show_product, products)]
 
 
 def _told_derived(champion: Config) -> str:
@@ -148,29 +147,3 @@ def _told_derived(champion: Config) -> str:
 
 def _count(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
-
-
-def describe(value: Any) -> Any:
-    """A policy as JSON can hold it: its name and every constant.
-
-    >>> from chacha.config.space import Uniform
-    >>> describe(Uniform(0, 1))
-    {'is': 'Uniform', 'low': 0, 'high': 1}
-    """
-    if hasattr(value, "to_json"):
-        return value.to_json()
-    if is_dataclass(value) and not isinstance(value, type):
-        found = {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
-        return {"is": type(value).__name__, **found}
-    return getattr(value, "__name__", type(value).__name__)
-
-
-def _plain(value: Any) -> Any:
-    """A constant as JSON can hold it."""
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, Mapping):
-        return {str(key): _plain(inner) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(inner) for inner in value]
-    return describe(value) if is_dataclass(value) else value

@@ -55,7 +55,7 @@ class FeatureFile:
 
     >>> import tempfile
     >>> bins = Recipe(derived("bins(temp,3)"), {7: Basis("c", [1.0, 25.0, 50.0])})
-    >>> config = Config(features=["bins(temp,3)"])
+    >>> config = Config(derived=["bins(temp,3)"])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     FeatureFile(config, {"bins(temp,3)": bins}).write(f"{folder}/model.vw.features.json")
     ...     FeatureFile.read(f"{folder}/model.vw.features.json").recipes["bins(temp,3)"] == bins
@@ -105,7 +105,7 @@ class FeatureFile:
             config = Config.from_json(data["config"])
             recipes = {name: _recipe(name, told) for name, told in data["groups"].items()}
             apart, model = tuple(map(str, data["apart"])), str(data["model"])
-            if lacking := [name for name in config.features if name not in recipes]:
+            if lacking := [name for name in config.derived if name not in recipes]:
                 raise ValueError(f"{lacking[0]} is missing")
         except (KeyError, TypeError, ValueError, AttributeError, ConfigError) as error:
             told = f"{error} is missing" if isinstance(error, KeyError) else str(error)

@@ -9,10 +9,9 @@ from dataclasses import replace
 from typing import Any
 
 from chacha.config.config import Config
-from chacha.config.derived_groups import Features, is_missing_group
-from chacha.config.words import UNSAFE
+from chacha.config.derived_groups import DerivedFeatures, is_missing_group
 from chacha.data.example import DEFAULT_GROUP, Example, Feature, parse_line
-from chacha.data.vw_text import hash_name, show_exactly
+from chacha.data.vw_text import BREAKS_NAMES, hash_name, show_exactly
 from chacha.export.feature_file import FeatureFile, belongs_to, derived_in, digest, features_path
 from chacha.features.derivation import Derivation, Recipe
 from chacha.intake import Intake
@@ -22,7 +21,7 @@ from chacha.vw.options import fail
 
 __all__ = ["Transform"]
 
-Own = Mapping[str, Callable[[Any], Mapping[str, float]]]
+Functions = Mapping[str, Callable[[Any], Mapping[str, float]]]
 
 
 class Transform:
@@ -49,7 +48,7 @@ class Transform:
         Its derived groups, with what was learned about their columns.
     apart
         Other derived groups, which examples lose if they bring them.
-    own
+    functions
         The functions of groups such as `own(NAME)`, by NAME.
     """
 
@@ -58,13 +57,13 @@ class Transform:
         config: Config,
         recipes: Mapping[str, Recipe],
         apart: Iterable[str] = (),
-        own: Own | None = None,
+        functions: Functions | None = None,
     ) -> None:
         self.config, self.apart = config, frozenset(apart)
         self.groups = tuple(sorted(recipes))
         self.changed = False  # whether the model file is another than the features were saved for
-        functions = {name: f for name, f in (own or {}).items() if f"own({name})" in recipes}
-        policy = Features(kinds=(), own=functions)
+        used = {name: f for name, f in (functions or {}).items() if f"own({name})" in recipes}
+        policy = DerivedFeatures(kinds=(), functions=used)
         self._intake = Intake(loss_of(config.values), policy, config)
         self.reader = self._intake.reader  # sources that are opened with it have what is needed
         self._seeds = {name: hash_name(name, 0) for name in self.groups}
@@ -81,15 +80,15 @@ class Transform:
         """
         config, policy = model.champion, model.space.features
         known = model._driver.recipes()
-        names = {*config.features, *(g for p in config.interactions for g in p if g in known)}
-        own = None if policy is None else policy.own
-        return cls(config, {name: known[name] for name in names}, known.keys() - names, own)
+        names = {*config.derived, *(g for p in config.interactions for g in p if g in known)}
+        functions = None if policy is None else policy.functions
+        return cls(config, {name: known[name] for name in names}, known.keys() - names, functions)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], own: Own | None = None) -> Transform:
+    def load(cls, path: str | os.PathLike[str], functions: Functions | None = None) -> Transform:
         """The derived groups that :meth:`ChaCha.to_vw` saved with a model file.
 
-        A file cannot hold functions; those of groups such as `own(NAME)` are given as `own`.
+        A file cannot hold functions; those of groups such as `own(NAME)` are given as `functions`.
 
         >>> import chacha
         >>> chacha.Transform.load("nowhere.vw")
@@ -110,13 +109,13 @@ class Transform:
             return cls(config, {})
         found = FeatureFile.read(beside)
         belongs_to(name, found, beside)
-        given = own or {}
-        functions = [r.made.source for r in found.recipes.values() if r.made.kind == "own"]
-        if lacking := [function for function in functions if function not in given]:
+        functions = functions or {}
+        needed = [r.made.source for r in found.recipes.values() if r.made.kind == "own"]
+        if lacking := [function for function in needed if function not in functions]:
             told = f"own({lacking[0]}) is a function of your own, which a file cannot hold"
-            code = f"chacha.Transform.load({name!r}, own={{{lacking[0]!r}: function}})"
+            code = f"chacha.Transform.load({name!r}, functions={{{lacking[0]!r}: function}})"
             fail(beside, f"{told}; transform in Python: {code}")
-        made = cls(found.config, found.recipes, found.apart, given)
+        made = cls(found.config, found.recipes, found.apart, functions)
         made.changed = found.model != digest(name)
         return made
 
@@ -182,7 +181,7 @@ class Transform:
         """The group as VW text. A name that the text cannot hold is written as its hash."""
         words, seed = [f"|{name}"], self._seeds[name]
         for feature, value, hashed in features:
-            word = str((hashed - seed) & 0xFFFFFFFF) if UNSAFE.search(feature) else feature
+            word = str((hashed - seed) & 0xFFFFFFFF) if BREAKS_NAMES.search(feature) else feature
             words.append(word if value == 1.0 else f"{word}:{show_exactly(value)[0]}")
         return " ".join(words)
 

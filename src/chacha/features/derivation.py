@@ -14,7 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from chacha.config.derived_groups import LABEL, Column, Derived, derived, is_missing_group
+from chacha.config.derived_groups import (
+    LABEL,
+    ColumnProfile,
+    DerivedGroup,
+    derived,
+    is_missing_group,
+)
 from chacha.data.example import Example, Feature
 from chacha.data.vw_text import hash_name
 from chacha.features.column_stats import MOST_VALUES, ColumnStats, short_text
@@ -53,7 +59,7 @@ class Basis:
 class Recipe:
     """A derived group, and what its columns give; examples that were learned with it."""
 
-    made: Derived
+    made: DerivedGroup
     bases: dict[int, Basis] = field(default_factory=dict)  # by the hash of the column
     clock: int = 0
 
@@ -117,7 +123,7 @@ class Derivation:
         self._columns: dict[str, dict[int, Tracked]] = {}  # by group and hash
         self._tracked = 0
         self._given: dict[str, None] = {}  # groups of missing cells that examples brought
-        self._facts: list[Column] | None = None
+        self._facts: list[ColumnProfile] | None = None
 
     def turn_on(self, first: int) -> None:
         """From now on columns are looked at."""
@@ -136,16 +142,16 @@ class Derivation:
                     _make_basis(recipe, hashed, column)
 
     @property
-    def columns(self) -> Sequence[Column]:
+    def columns(self) -> Sequence[ColumnProfile]:
         """What is known of the columns."""
         if self._facts is None:
             found = [
-                Column(group, name, stats.distinct, stats.whole, *stats.range)
+                ColumnProfile(group, name, stats.distinct, stats.whole, *stats.range)
                 for group, columns in self._columns.items()
                 for name, stats in columns.values()
                 if stats.ready
             ]
-            found += [Column(name, "", 1, True, 0.0, 1.0, 1.0) for name in self._given]
+            found += [ColumnProfile(name, "", 1, True, 0.0, 1.0, 1.0) for name in self._given]
             self._facts = sorted(found)
         return self._facts
 
@@ -269,7 +275,7 @@ def _earlier(recipe: Recipe, basis: Basis) -> Iterator[tuple[str, float]]:
         yield name, basis.past[(recipe.clock - k) % n]
 
 
-def _features(made: Derived, basis: Basis, x: float) -> list[tuple[str, float]]:
+def _features(made: DerivedGroup, basis: Basis, x: float) -> list[tuple[str, float]]:
     """What a value gives, by name; zeros are dropped later."""
     name = basis.name
     if made.kind == "bins":

@@ -6,9 +6,23 @@ from importlib import import_module
 from typing import cast
 
 from chacha.errors import ConfigError
-from chacha.pools.base import LivePool
+from chacha.pools.base import Copies, Derives, Learner, LivePool, SequentialPool
+from chacha.pools.native import NativePool
+from chacha.pools.reference import ReferenceLearner, ReferencePool
 
-__all__ = ["POOLS", "default_pool", "open_pool"]
+__all__ = [
+    "POOLS",
+    "Copies",
+    "Derives",
+    "Learner",
+    "LivePool",
+    "NativePool",
+    "ReferenceLearner",
+    "ReferencePool",
+    "SequentialPool",
+    "default_pool",
+    "open_pool",
+]
 
 POOLS = {
     "native": ("chacha.pools.native", "NativePool"),
@@ -19,7 +33,11 @@ POOLS = {
 
 
 def default_pool() -> LivePool:
-    """The pool of a model that names none: the native one."""
+    """Return the pool of a model that names none: the native one.
+
+    >>> type(default_pool()).__name__
+    'NativePool'
+    """
     return open_pool("native")
 
 

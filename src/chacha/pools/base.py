@@ -168,7 +168,7 @@ class Copies(Protocol):
         source so far.
         """
 
-    def settle(self, config: Config) -> None:
+    def undamp(self, config: Config) -> None:
         """From now on `config` learns as if it had never been a copy."""
 
 

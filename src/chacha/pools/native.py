@@ -6,21 +6,20 @@ algorithm, so that a whole stream is passed over natively (:mod:`chacha.drivers.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from os import PathLike
 
 from chacha._native import Engine
 from chacha.config.config import Config, Value, show
-from chacha.config.derived_groups import Column, derived
+from chacha.config.derived_groups import derived
 from chacha.data.example import Example
 from chacha.errors import PoolError
 from chacha.features.derivation import Basis, Recipe
 from chacha.pools.base import refuse_damping, refuse_idle, refuse_live, refuse_unlabelled
-from chacha.rules.stream_facts import count_features
 from chacha.vw.model_file import VWModel, VWState, write_vw_model
 
-__all__ = ["NativeObserved", "NativePool", "native_line"]
+__all__ = ["NativePool", "native_line"]
 
 DEFAULTS: dict[str, Value] = {
     "bit_precision": 18,
@@ -160,7 +159,7 @@ class NativePool:
         refuse_damping(damping)
         self._models[config] = self.start_shadow(config, self._models[source], damping)
 
-    def settle(self, config: Config) -> None:
+    def undamp(self, config: Config) -> None:
         """From now on `config` learns as if it had never been a copy."""
         refuse_idle(config, self._models)
         self.engine.settle(self._models[config])
@@ -168,9 +167,9 @@ class NativePool:
     def start_shadow(self, config: Config, source: int = -1, damping: float = 0.0) -> int:
         """A model beside the live ones, known by its number alone; needs no other name."""
         bits, settings = _settings(*((key, type(v), v) for key, v in config.values.items()))
-        products = [*config.interactions, *((name,) for name in config.features)]
+        products = [*config.interactions, *((name,) for name in config.derived)]
         try:
-            self.derive(config.features)
+            self.derive(config.derived)
             return self.engine.start(bits, settings, products, source, damping)
         except ValueError as error:
             raise PoolError(f"{config}: {error}") from error
@@ -259,7 +258,7 @@ class NativePool:
     def _visit(self, example: Example, learn: bool) -> Mapping[Config, float]:
         line = native_line(example)
         if example.derived:  # else the engine makes them
-            line += example.behind(sorted({name for c in self._models for name in c.features}))
+            line += example.behind(sorted({name for c in self._models for name in c.derived}))
         try:
             found = self.engine.raw(line, list(self._models.values()), learn)
         except ValueError as error:
@@ -267,54 +266,3 @@ class NativePool:
         if found is None:
             raise PoolError(f"{example.place or 'an example'}: {example.line!r:.80} cannot be read")
         return dict(zip(self._models, found, strict=True))
-
-
-class NativeObserved:
-    """What the stream has shown, as the engine counts it.
-
-    >>> NativeObserved(NativePool().engine).groups
-    []
-    """
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self._version = 0
-        self._columns: Sequence[Column] = ()
-
-    @property
-    def low(self) -> float:
-        """The smallest label; infinite before the first."""
-        return self._engine.low
-
-    @property
-    def high(self) -> float:
-        """The largest label."""
-        return self._engine.high
-
-    @property
-    def sizes(self) -> Mapping[str, int]:
-        """Distinct features by group."""
-        return self._engine.sizes
-
-    @property
-    def groups(self) -> Sequence[str]:
-        """The names of the groups, sorted; also of those that had no feature yet."""
-        return sorted(self._engine.sizes)
-
-    @property
-    def columns(self) -> Sequence[Column]:
-        """What is known of the columns, if something is derived."""
-        version = self._engine.profile_version
-        if version != self._version:
-            self._columns = sorted(Column(*facts) for facts in self._engine.profile)
-            self._version = version
-        return self._columns
-
-    @property
-    def raw_features(self) -> int:
-        """Distinct features over all groups."""
-        return self._engine.raw_features
-
-    def complexity(self, config: Config) -> float:
-        """d_c."""
-        return count_features(config, self._engine.sizes, self._engine.raw_features)

@@ -93,8 +93,8 @@ class ReferenceLearner:
             sorted((name.encode()[0], _seed(name), name) for name in product)
             for product in config.interactions
         )
-        self.features = config.features
-        self.settle()
+        self.derived = config.derived
+        self.undamp()
         self.slots: dict[int, Slot] = {}
         self.low = self.high = ZERO  # VW's label range starts at [0, 0]
         self.sum_norm_x = 0.0
@@ -122,7 +122,7 @@ class ReferenceLearner:
         if not np.isfinite(seed):  # sums that have left the range of numbers damp nothing
             seed = ZERO
         self.seeds = [ZERO if p in source.products else seed for p in self.products]
-        self.own_seeds = [ZERO if name in source.features else seed for name in self.features]
+        self.own_seeds = [ZERO if name in source.derived else seed for name in self.derived]
 
     def squared_gradients(self) -> np.float32:
         """The sum of the squared gradients so far: what the constant holds.
@@ -138,10 +138,10 @@ class ReferenceLearner:
             total += float(slot.adaptive) / (float(slot.norm) * float(slot.norm))
         return f32(total / len(touched)) if touched else ZERO
 
-    def settle(self) -> None:
+    def undamp(self) -> None:
         """Damp nothing any more."""
         self.seeds = [ZERO] * len(self.products)
-        self.own_seeds = [ZERO] * len(self.features)  # of derived groups
+        self.own_seeds = [ZERO] * len(self.derived)  # of derived groups
 
     def predict(self, example: Example) -> float:
         """The prediction, within the labels seen so far."""
@@ -221,9 +221,9 @@ class ReferenceLearner:
         """Values, indices, seeds in VW's order: groups by first letter, constant, products."""
         letters: dict[int, list[tuple[Feature, np.float32]]] = {}
         every: dict[str, Sequence[Feature]] = dict(example.groups)
-        for name in self.features:  # derived groups come last
+        for name in self.derived:  # derived groups come last
             every[name] = example.derived.get(name, ())
-        seeds = dict(zip(self.features, self.own_seeds, strict=True))
+        seeds = dict(zip(self.derived, self.own_seeds, strict=True))
         for name, features in every.items():
             if features:
                 own = [(feature, seeds.get(name, ZERO)) for feature in features]
@@ -303,10 +303,10 @@ class ReferencePool(SequentialPool):
         learner.take(self._learner(source), damping)
         self._models[config] = learner
 
-    def settle(self, config: Config) -> None:
+    def undamp(self, config: Config) -> None:
         """From now on `config` learns as if it had never been a copy."""
         refuse_idle(config, self._models)
-        self._learner(config).settle()
+        self._learner(config).undamp()
 
     def _learner(self, config: Config) -> ReferenceLearner:
         return cast("ReferenceLearner", self._models[config])

@@ -161,7 +161,7 @@ class VWPool:
             raise PoolError(f"VW copies a model through a file: {error}") from error
         self._adopt(config, workspace)
 
-    def settle(self, config: Config) -> None:
+    def undamp(self, config: Config) -> None:
         """From now on `config` learns as if it had never been a copy: as it does anyway."""
         refuse_idle(config, self._models)
 
@@ -203,9 +203,9 @@ class VWPool:
         together: dict[tuple[str, ...], list[Config]] = {}
         for config, workspace in self._models.items():
             if config not in self._alone:
-                together.setdefault(config.features, []).append(config)
+                together.setdefault(config.derived, []).append(config)
                 continue
-            with self._parsed(workspace, line + given.behind(config.features)) as example:
+            with self._parsed(workspace, line + given.behind(config.derived)) as example:
                 predictions[config] = _turn(workspace, example, learn)
         for features, configs in together.items():
             predictions |= self._share(line + given.behind(features), configs, learn)

@@ -1,1 +1,37 @@
-"""The rules: what is decided, from values alone."""
+"""The rules: what is decided, from values alone. No learner, no file, no clock.
+
+`paper` holds the algorithms of the paper, `contest` the recommended rules.
+"""
+
+from __future__ import annotations
+
+from chacha.rules.decisions import (
+    Decision,
+    Eliminated,
+    LeaseDoubled,
+    Promoted,
+    Retired,
+    WentLive,
+    decision_from_json,
+)
+from chacha.rules.oracle import ConfigOracle
+from chacha.rules.standing import Standing
+from chacha.rules.starting import FromScratch, HeadStart
+from chacha.rules.stream_facts import ObservedStream, ScoredExample, StreamFacts
+
+__all__ = [
+    "ConfigOracle",
+    "Decision",
+    "Eliminated",
+    "FromScratch",
+    "HeadStart",
+    "LeaseDoubled",
+    "ObservedStream",
+    "Promoted",
+    "Retired",
+    "ScoredExample",
+    "Standing",
+    "StreamFacts",
+    "WentLive",
+    "decision_from_json",
+]

@@ -4,44 +4,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from chacha.config.config import Config
-from chacha.errors import ConfigError, PoolError
-from chacha.pools.base import Copies, LivePool
+from chacha.errors import ConfigError
 
-__all__ = ["FromScratch", "HeadStart"]
+__all__ = ["FromScratch", "HeadStart", "Starting"]
 
 
 @dataclass(frozen=True)
 class FromScratch:
-    """An empty model, as in the paper.
+    """Start with an empty model, as in the paper (Algorithm 2, line 13).
 
-    >>> from chacha import ReferencePool
-    >>> pool = ReferencePool()
-    >>> FromScratch().start(pool, Config(), Config(["ab"]))
-    >>> [str(c) for c in pool.live]
-    ['interactions ab']
+    >>> FromScratch()
+    FromScratch()
     """
-
-    def start(self, pool: LivePool, champion: Config, config: Config) -> None:
-        """Give `config` a model."""
-        pool.start(config)
 
 
 @dataclass(frozen=True)
 class HeadStart:
-    """A copy of the champion's model, where the pool can make one; else an empty model.
+    """Start with a copy of the champion's model, or empty where the pool cannot copy it.
 
-    `damping` tames the first steps of what is new: its coordinates begin as if they had seen
-    that share of the champion's squared gradients.
+    `damping` limits the first steps of new coordinates: they begin as if they had already
+    accumulated that share of the champion's squared gradients.
 
-    >>> from chacha import ReferencePool
-    >>> from chacha.data.example import parse_line
-    >>> pool = ReferencePool()
-    >>> pool.start(Config())
-    >>> _ = pool.learn(parse_line("1 |a x |b y"))
-    >>> HeadStart().start(pool, Config(), Config(["ab"]))
-    >>> len(set(pool.predict(parse_line("|a x |b y")).values()))
-    1
+    >>> HeadStart().damping
+    0.1
     """
 
     damping: float = 0.1
@@ -50,12 +35,5 @@ class HeadStart:
         if not self.damping >= 0:
             raise ConfigError(f"damping must not be negative, got {self.damping}")
 
-    def start(self, pool: LivePool, champion: Config, config: Config) -> None:
-        """Give `config` a model."""
-        if not isinstance(pool, Copies):
-            pool.start(config)
-            return
-        try:
-            pool.copy(champion, config, self.damping)
-        except PoolError:  # not every option can differ from a copy's source
-            pool.start(config)
+
+Starting = FromScratch | HeadStart

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from chacha import ChaCha, ChampionServes, NativePool, SequentialPool
+from chacha import ChaCha, NativePool, SequentialPool
 from chacha.data.example import Example
+from chacha.rules.contest import ChampionServes
 
 STREAMS = ("fried", "mv", "2dplanes", "interactions", "drift")
 
@@ -42,7 +43,7 @@ def test_an_old_champion_is_beaten_after_the_world_has_changed() -> None:
     source = model.open(f"synth:drift,n={2 * half},seed=1")
     before = 0.0
     until = [half]
-    for _ in model.stretches(source, until=lambda: until[0]):
+    for _ in model.chunks(source, until=lambda: until[0]):
         if model.examples == half:
             before, until[0] = model.served.total, 2 * half
     assert before / half < 0.3

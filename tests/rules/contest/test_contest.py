@@ -11,19 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chacha import Config, Eliminated, PoolError
-from chacha.drivers.python import PlainDriver
+from chacha import Config, Eliminated
+from chacha.drivers.python import PythonDriver
+from chacha.errors import PoolError
 from chacha.losses import Squared
 from chacha.rules.contest.betting import PairedBetting
 from chacha.rules.contest.blending import Blend, Blending
 from chacha.rules.contest.contest import DETHRONED, Contest
 from chacha.rules.contest.moves import Moves
-from chacha.rules.contest.rotation import Given
+from chacha.rules.contest.rotation import OracleMoves
 from chacha.rules.contest.screening import Screening
 from tests.support.contest import (
     Counted,
     FakePool,
-    Seen,
     contest,
     feed,
     kinds,
@@ -31,22 +31,22 @@ from tests.support.contest import (
     scripted,
     until,
 )
-from tests.support.scripted import ScriptedOracle, conf, name_of
+from tests.support.scripted import ScriptedOracle, World, conf, name_of
 
 NEVER = PairedBetting(alpha=1e-300, renews=1e6)  # nobody is promoted, nothing is renewed
 
 
 def test_the_first_challengers_fill_the_slots() -> None:
-    core, seen = scripted({"init": ["x", "y", "z"]}, budget=3), Seen()
-    assert [name_of(d.config) for d in core.begin(seen)] == ["x", "y"]
+    core, world = scripted({"init": ["x", "y", "z"]}, budget=3), World()
+    assert [name_of(d.config) for d in core.begin(world)] == ["x", "y"]
     assert [name_of(c) for c in core.live] == ["init", "x", "y"]
 
 
 def test_the_dethroned_champion_stays_and_the_others_leave() -> None:
-    core, seen = scripted({"init": ["x", "y"], "x": ["z"]}), Seen()
-    core.begin(seen)
+    core, world = scripted({"init": ["x", "y"], "x": ["z"]}), World()
+    core.begin(world)
     before = core.pairings[conf("x")]
-    told = until(core, seen, {"init": 1.0, "x": 0.5, "y": 1.0}, "Promoted")
+    told = until(core, world, {"init": 1.0, "x": 0.5, "y": 1.0}, "Promoted")
     assert kinds(told) == ["Promoted", "Retired", "WentLive"]
     assert [name_of(d.config) for d in told] == ["x", "y", "z"]
     assert before.odds >= before.needed
@@ -58,28 +58,28 @@ def test_the_dethroned_champion_stays_and_the_others_leave() -> None:
 
 
 def test_a_dethroned_champion_that_is_better_wins_back() -> None:
-    core, seen = scripted({"init": ["x"], "x": ["z"]}, budget=2), Seen()
-    core.begin(seen)
-    until(core, seen, {"init": 1.0, "x": 0.5}, "Promoted")
-    told = until(core, seen, {"init": 0.5, "x": 1.0}, "Promoted")
+    core, world = scripted({"init": ["x"], "x": ["z"]}, budget=2), World()
+    core.begin(world)
+    until(core, world, {"init": 1.0, "x": 0.5}, "Promoted")
+    told = until(core, world, {"init": 0.5, "x": 1.0}, "Promoted")
     assert (name_of(core.champion), core.B) == ("init", [conf("x")])
     assert name_of(told[0].config) == "init"
 
 
 def test_a_dethroned_champion_that_is_no_better_leaves_in_the_end() -> None:
-    core, seen = scripted({"init": ["x"], "x": ["z"]}, budget=2), Seen()
-    core.begin(seen)
-    until(core, seen, {"init": 1.0, "x": 0.5}, "Promoted")
-    told = until(core, seen, {"init": 0.5, "x": 0.5}, "Retired")
+    core, world = scripted({"init": ["x"], "x": ["z"]}, budget=2), World()
+    core.begin(world)
+    until(core, world, {"init": 1.0, "x": 0.5}, "Promoted")
+    told = until(core, world, {"init": 0.5, "x": 0.5}, "Retired")
     assert [name_of(d.config) for d in told] == ["init", "z"]
 
 
 @pytest.mark.parametrize("patience", [1, 150, 700])
 def test_nobody_is_eliminated_before_the_patience_ends(patience: int) -> None:
     evidence = PairedBetting(patience=patience, eliminates=2.0)
-    core, seen = scripted({"init": ["x"]}, budget=2, evidence=evidence, first_lease=5000), Seen()
-    core.begin(seen)
-    told = until(core, seen, {"init": 1.0, "x": 2.0}, "Eliminated")
+    core, world = scripted({"init": ["x"]}, budget=2, evidence=evidence, first_lease=5000), World()
+    core.begin(world)
+    told = until(core, world, {"init": 1.0, "x": 2.0}, "Eliminated")
     assert isinstance(told[0], Eliminated)
     assert told[0].n == patience if patience > 100 else told[0].n < 100
     assert told[0].lower > told[0].champion_upper
@@ -88,9 +88,9 @@ def test_nobody_is_eliminated_before_the_patience_ends(patience: int) -> None:
 
 def test_a_worse_challenger_leaves_when_its_lease_ends() -> None:
     """Without patience for proof."""
-    core, seen = scripted({"init": ["x", "y"]}, budget=2, first_lease=50), Seen()
-    core.begin(seen)
-    told = until(core, seen, {"init": 1.0, "x": 2.0, "y": 2.0}, "Retired")
+    core, world = scripted({"init": ["x", "y"]}, budget=2, first_lease=50), World()
+    core.begin(world)
+    told = until(core, world, {"init": 1.0, "x": 2.0, "y": 2.0}, "Retired")
     assert (core.t, kinds(told)) == (50, ["Retired", "WentLive"])
 
 
@@ -102,16 +102,16 @@ def test_a_lease_is_doubled_only_if_the_odds_have_grown(
     """Then half of the reserve is bet anew, on a scale of its own."""
     evidence = PairedBetting(alpha=1e-9, renews=renews)
     core = scripted({"init": ["x", "y"]}, budget=2, evidence=evidence, first_lease=lease)
-    seen = Seen()
-    core.begin(seen)
+    world = World()
+    core.begin(world)
     raw = {"init": 1.0, "x": 1.0, "y": 1.0}
     for _ in range(lease - 1):
-        assert feed(core, seen, raw) == []
+        assert feed(core, world, raw) == []
     pairing = core.pairings[conf("x")]
     assert pairing.odds == 1.0
     pairing.reserve, pairing.wealth = reserve, max(renews * grown - reserve, 0.0)
     odds, against = pairing.odds, pairing.against
-    told = feed(core, seen, raw)
+    told = feed(core, world, raw)
     if odds < renews:
         assert kinds(told) == ["Retired", "WentLive"]
         return
@@ -121,18 +121,18 @@ def test_a_lease_is_doubled_only_if_the_odds_have_grown(
     assert pairing.odds == pytest.approx(odds)
     assert pairing.against == against + reserve / 2
     assert (pairing.scale, pairing.seen, pairing.total, pairing.odds_before) == (0, 0, 0, odds)
-    feed(core, seen, {"init": 3.0, "x": 3.0})
+    feed(core, world, {"init": 3.0, "x": 3.0})
     assert pairing.scale == pytest.approx(evidence.clip * 1.0)
-    feed(core, seen, {"init": 9.0, "x": 9.0})
+    feed(core, world, {"init": 9.0, "x": 9.0})
     assert pairing.scale == pytest.approx(evidence.clip * 1.0), "frozen"
 
 
 def test_a_move_that_was_tried_gets_a_longer_lease() -> None:
-    core, seen = scripted({"init": ["x"]}, budget=2, first_lease=10, evidence=NEVER), Seen()
-    core.begin(seen)
+    core, world = scripted({"init": ["x"]}, budget=2, first_lease=10, evidence=NEVER), World()
+    core.begin(world)
     ends = []
     for _ in range(4):
-        until(core, seen, {"init": 1.0, "x": 1.0}, "Retired")
+        until(core, world, {"init": 1.0, "x": 1.0}, "Retired")
         ends.append(core.t)
     assert ends == [10, 30, 70, 150]
 
@@ -162,16 +162,16 @@ def noisy() -> Any:
 def test_nobody_starves(budget: int, count: int, raw: str) -> None:
     """Every product of two groups, every step of the rate, every bundle: again and again."""
     groups = [f"g{i:02}" for i in range(count)]
-    moves, seen = Counted(Moves(rates())), Seen(groups)
+    moves, world = Counted(Moves(rates())), World(groups)
     evidence = PairedBetting(alpha=1e-300, patience=2, eliminates=2.0)
     initial = Config(values={"learning_rate": 0.5})
     rules = {"evidence": evidence, "screening": Screening(share=0.0), "first_lease": 1}
     core = contest(moves, initial, budget=budget, **rules)
-    core.begin(seen)
+    core.begin(world)
     predicted = {"alike": alike, "worse": worse, "nearly better": nearly_better, "noisy": noisy()}
     products = list(combinations_with_replacement(groups, 2))
     for _ in range(40 * len(products) // (budget - 1) + 400):
-        feed(core, seen, predicted[raw])
+        feed(core, world, predicted[raw])
     assert core.champion == initial
     gone = {key[1:]: times for key, times in moves.gone.items()}
     assert all(gone.get(("one", p), 0) >= 2 for p in products), "one product more"
@@ -183,12 +183,12 @@ def test_nobody_starves(budget: int, count: int, raw: str) -> None:
 
 def test_nobody_starves_next_to_a_champion_with_products() -> None:
     """Products of three, one product less, and earlier champions have their turns too."""
-    moves, seen = Counted(Moves(rates())), Seen("abc")
+    moves, world = Counted(Moves(rates())), World("abc")
     initial = Config(values={"learning_rate": 0.5})
     core = contest(moves, initial, budget=3, first_lease=5, evidence=PairedBetting(alpha=0.5))
-    core.begin(seen)
+    core.begin(world)
     for _ in range(5000):
-        feed(core, seen, lambda c: 1.0 - 0.25 * (("a", "b") in c.interactions))
+        feed(core, world, lambda c: 1.0 - 0.25 * (("a", "b") in c.interactions))
         if ("a", "b") in core.champion.interactions:
             break
     champion = core.champion
@@ -196,7 +196,7 @@ def test_nobody_starves_next_to_a_champion_with_products() -> None:
     for pairing in core.pairings.values():
         pairing.needed = 1e300
     for _ in range(12_000):
-        feed(core, seen, alike)
+        feed(core, world, alike)
     gone = {key[1:]: times for key, times in moves.gone.items() if key[0] == champion}
     assert core.champion == champion
     expected = [("one", p) for p in moves.candidates(champion, "abc")]
@@ -209,32 +209,32 @@ def test_nobody_starves_next_to_a_champion_with_products() -> None:
 
 
 def test_groups_that_appear_later_join() -> None:
-    moves, seen = Counted(Moves(rates())), Seen("ab")
+    moves, world = Counted(Moves(rates())), World("ab")
     core = contest(moves, Config(values={"learning_rate": 0.5}), first_lease=5, evidence=NEVER)
-    core.begin(seen)
+    core.begin(world)
     for _ in range(50):
-        feed(core, seen, alike)
-    seen.groups = ("a", "b", "c")
+        feed(core, world, alike)
+    world.groups = ("a", "b", "c")
     for _ in range(300):
-        feed(core, seen, alike)
+        feed(core, world, alike)
     gone = {key[2] for key in moves.gone if key[1] == "one"}
     assert {("a", "c"), ("b", "c"), ("c", "c")} <= gone
 
 
 def test_a_budget_of_one_is_plain_learning() -> None:
-    core, seen = contest(Moves(rates()), Config(values={"learning_rate": 0.5}), budget=1), Seen()
-    assert core.begin(seen) == []
+    core, world = contest(Moves(rates()), Config(values={"learning_rate": 0.5}), budget=1), World()
+    assert core.begin(world) == []
     for i in range(50):
-        assert feed(core, seen, lambda c, i=i: float(i)) == []  # type: ignore[misc]
+        assert feed(core, world, lambda c, i=i: float(i)) == []  # type: ignore[misc]
         assert core.incumbent == core.champion
     assert (core.t, core.charged) == (50, 50)
 
 
 def test_examples_without_weight_count_for_nothing() -> None:
-    core, seen = scripted({"init": ["x"]}, budget=2, first_lease=10), Seen()
-    core.begin(seen)
+    core, world = scripted({"init": ["x"]}, budget=2, first_lease=10), World()
+    core.begin(world)
     for _ in range(30):
-        assert feed(core, seen, {"init": 5.0, "x": 0.0}, weight=0.0) == []
+        assert feed(core, world, {"init": 5.0, "x": 0.0}, weight=0.0) == []
     assert (core.t, core.charged, core.level, core.pairings[conf("x")].n) == (30, 0, 0.0, 0)
 
 
@@ -246,11 +246,11 @@ ANY = st.one_of(ODD, st.floats(-10, 10))
 @settings(max_examples=40)
 def test_who_predicts_nonsense_is_never_promoted(rows: list[tuple[float, float, float]]) -> None:
     evidence = PairedBetting(alpha=0.9, patience=10)
-    core, seen = scripted({"init": ["x", "y"]}, evidence=evidence, first_lease=40), Seen()
-    core.begin(seen)
+    core, world = scripted({"init": ["x", "y"]}, evidence=evidence, first_lease=40), World()
+    core.begin(world)
     for i in range(120):
         champion, x, y = rows[i % len(rows)]
-        assert "Promoted" not in kinds(feed(core, seen, {"init": champion, "x": x, "y": y}))
+        assert "Promoted" not in kinds(feed(core, world, {"init": champion, "x": x, "y": y}))
         assert math.isfinite(core.level)
     assert core.champion == conf("init")
     assert isinstance(core.incumbent, Config)
@@ -262,10 +262,10 @@ def test_any_predictions_go_through(rows: list[tuple[float, ...]], weight: float
     evidence = PairedBetting(alpha=0.9, patience=5, eliminates=1.5)
     names = ["init", "x", "y"]
     core = scripted(dict.fromkeys(names, names), evidence=evidence, first_lease=7)
-    seen = Seen()
-    core.begin(seen)
+    world = World()
+    core.begin(world)
     for i in range(60):
-        feed(core, seen, dict(zip(names, rows[i % len(rows)], strict=True)), weight)
+        feed(core, world, dict(zip(names, rows[i % len(rows)], strict=True)), weight)
         assert len(core.live) <= 3
         assert math.isfinite(core.level)
         assert all(0 <= pairing.odds < math.inf for pairing in core.pairings.values())
@@ -275,16 +275,16 @@ def test_any_predictions_go_through(rows: list[tuple[float, ...]], weight: float
 def test_nobody_else_serves_before_the_burn_in() -> None:
     """In the beginning it is shorter; for a challenger of an older champion it is not."""
     blending = Blending(burn_in=60, early=5, memory=100, noise=0.0)
-    core, seen = scripted({"init": ["x"]}, blending=blending, evidence=NEVER), Seen()
-    core.begin(seen)
+    core, world = scripted({"init": ["x"]}, blending=blending, evidence=NEVER), World()
+    core.begin(world)
     for i in range(100):
         assert (core.incumbent == conf("init")) == (i < 5)
-        feed(core, seen, {"init": 1.0, "x": -0.5})
+        feed(core, world, {"init": 1.0, "x": -0.5})
     core.forget(conf("x"))
-    core.begin(seen)
+    core.begin(world)
     for i in range(100):
         assert (core.incumbent == conf("init")) == (i < 60)
-        feed(core, seen, {"init": 1.0, "x": -0.5})
+        feed(core, world, {"init": 1.0, "x": -0.5})
     assert core.incumbent == Blend(conf("init"), conf("x"), 0.75)
     assert core.serve({conf("init"): 1.0, conf("x"): -0.5}) == pytest.approx(-0.125)
 
@@ -293,10 +293,10 @@ def test_nobody_else_serves_before_the_burn_in() -> None:
 @settings(max_examples=30)
 def test_a_wild_prediction_counts_so_far_and_no_further(prediction: float, wild: float) -> None:
     blending = Blending(burn_in=20, memory=100, noise=0.0, wild=wild)
-    core, seen = scripted({"init": ["x"]}, blending=blending, evidence=NEVER), Seen()
-    core.begin(seen)
+    core, world = scripted({"init": ["x"]}, blending=blending, evidence=NEVER), World()
+    core.begin(world)
     for _ in range(50):
-        feed(core, seen, {"init": 1.0, "x": 0.5})  # half a unit apart, as a rule
+        feed(core, world, {"init": 1.0, "x": 0.5})  # half a unit apart, as a rule
     assert core.incumbent == conf("x")
     served = core.serve({conf("init"): 1.0, conf("x"): prediction})
     assert abs(served - 1.0) <= 0.5 * wild * 1.001
@@ -306,14 +306,14 @@ def test_a_wild_prediction_counts_so_far_and_no_further(prediction: float, wild:
 
 def test_when_serving_another_does_harm_the_champion_serves_again() -> None:
     blending = Blending(burn_in=20, memory=200, noise=0.0)
-    core, seen = scripted({"init": ["x"]}, blending=blending, evidence=NEVER), Seen()
-    core.begin(seen)
+    core, world = scripted({"init": ["x"]}, blending=blending, evidence=NEVER), World()
+    core.begin(world)
     for _ in range(100):
-        feed(core, seen, {"init": 1.0, "x": 0.5})
+        feed(core, world, {"init": 1.0, "x": 0.5})
     assert core.incumbent == conf("x")
     harmed = 0
     while core.incumbent != conf("init"):
-        feed(core, seen, {"init": 0.5, "x": 2.0})
+        feed(core, world, {"init": 0.5, "x": 2.0})
         harmed += 1
         assert harmed < 60
     lost, own = core.serving.lost, core.serving.champion_lost
@@ -321,22 +321,22 @@ def test_when_serving_another_does_harm_the_champion_serves_again() -> None:
     assert lost > own or core.serving.policy.choose(core.serving.helping.items(), 1000)[0] is None
 
 
-def driver(core: Contest, pool: Any) -> PlainDriver:
-    return PlainDriver(core, pool, Squared(), bits=18, baseline=False)
+def driver(core: Contest, pool: Any) -> PythonDriver:
+    return PythonDriver(core, pool, Squared(), bits=18, baseline=False)
 
 
 def test_an_oracle_may_repeat_itself() -> None:
     """The champion and those that are live are not proposed to anybody."""
-    core, seen = scripted({"init": ["init", "x", "x", "init"]}, budget=5, first_lease=10), Seen()
-    assert [name_of(d.config) for d in core.begin(seen)] == ["x"]
-    told = until(core, seen, {"init": 1.0, "x": 1.0}, "Retired")
+    core, world = scripted({"init": ["init", "x", "x", "init"]}, budget=5, first_lease=10), World()
+    assert [name_of(d.config) for d in core.begin(world)] == ["x"]
+    told = until(core, world, {"init": 1.0, "x": 1.0}, "Retired")
     assert [name_of(d.config) for d in told] == ["x", "x"]
 
 
 def test_next_to_a_perfect_champion_leases_just_end() -> None:
-    core, seen = scripted({"init": ["x", "y"]}, first_lease=10), Seen()
-    core.begin(seen)
-    found = {kind for _ in range(200) for kind in kinds(feed(core, seen, lambda c: 0.0))}
+    core, world = scripted({"init": ["x", "y"]}, first_lease=10), World()
+    core.begin(world)
+    found = {kind for _ in range(200) for kind in kinds(feed(core, world, lambda c: 0.0))}
     assert found == {"Retired", "WentLive"}
 
 
@@ -349,19 +349,19 @@ def test_an_oracle_that_raises_is_told_and_asked_again() -> None:
             raise ArithmeticError("no idea")
         return script(champion, groups)
 
-    core = contest(Given(oracle), conf("init"))
-    running, seen = driver(core, FakePool(alike)), Seen()
+    core = contest(OracleMoves(oracle), conf("init"))
+    running, world = driver(core, FakePool(alike)), World()
     with pytest.raises(ArithmeticError, match="no idea"):
-        running.learn(seen.example)
+        running.learn(world.example)
     assert (core.t, core.B) == (1, [])
-    assert kinds(running.learn(seen.example).decisions) == ["WentLive"]
+    assert kinds(running.learn(world.example).decisions) == ["WentLive"]
 
 
 def test_an_oracle_that_proposes_nothing_is_no_trouble() -> None:
-    core = contest(Given(lambda champion, groups: []), conf("init"))
-    running, seen = driver(core, FakePool(alike)), Seen()
+    core = contest(OracleMoves(lambda champion, groups: []), conf("init"))
+    running, world = driver(core, FakePool(alike)), World()
     for _ in range(20):
-        assert running.learn(seen.example).decisions == []
+        assert running.learn(world.example).decisions == []
     assert core.live == (conf("init"),)
 
 
@@ -370,16 +370,16 @@ def test_a_challenger_that_the_learner_refuses_is_withdrawn() -> None:
     core = scripted({"init": ["x", "y"]}, budget=2, first_lease=10)
     refuses = [True]
     pool = FakePool(alike, lambda c: c == conf("x") and refuses[0])
-    running, seen = driver(core, pool), Seen()
+    running, world = driver(core, pool), World()
     with pytest.raises(PoolError, match="no model"):
-        running.learn(seen.example)
-    running.learn(seen.example)
+        running.learn(world.example)
+    running.learn(world.example)
     assert core.live == (conf("init"), conf("y"))
     assert pool.live == [conf("init"), conf("y")]
     refuses[0] = False
     gone = []
     for _ in range(200):
-        told = running.learn(seen.example).decisions
+        told = running.learn(world.example).decisions
         gone += [name_of(d.config) for d in told if d.kind == "WentLive"]
     assert gone[0] == "y"
     assert "x" in gone

@@ -9,15 +9,17 @@ from typing import Any
 
 import pytest
 
-from chacha import ChaCha, Config, PoolError, second_order_products
-from chacha.drivers.python import PlainDriver
+from chacha import ChaCha, Config
+from chacha.drivers.python import PythonDriver
+from chacha.errors import PoolError
 from chacha.losses import Squared
 from chacha.rules.contest.betting import Coin, PairedBetting
 from chacha.rules.contest.blending import Blending
 from chacha.rules.contest.moves import Moves
-from chacha.rules.contest.rotation import Given, Move
-from tests.support.contest import Counted, FakePool, Seen, contest, feed, rates, scripted
-from tests.support.scripted import conf
+from chacha.rules.contest.rotation import Move, OracleMoves
+from chacha.rules.paper import second_order_products
+from tests.support.contest import Counted, FakePool, contest, feed, rates, scripted
+from tests.support.scripted import World, conf
 
 NEVER = PairedBetting(alpha=1e-300, renews=1e6)
 
@@ -30,12 +32,12 @@ def test_an_oracle_that_fails_twice_is_told_twice_and_asked_again() -> None:
             raise ArithmeticError("no idea")
         return [conf("x")]
 
-    core, seen = contest(Given(oracle), conf("init")), Seen()
-    running = PlainDriver(core, FakePool(lambda c: 1.0), Squared(), bits=18, baseline=False)
+    core, world = contest(OracleMoves(oracle), conf("init")), World()
+    running = PythonDriver(core, FakePool(lambda c: 1.0), Squared(), bits=18, baseline=False)
     for _ in range(2):
         with pytest.raises(ArithmeticError):
-            running.learn(seen.example)
-    running.learn(seen.example)
+            running.learn(world.example)
+    running.learn(world.example)
     assert core.live == (conf("init"), conf("x"))
 
 
@@ -48,8 +50,8 @@ def test_an_oracle_that_failed_once_when_a_lease_ended_is_asked_again() -> None:
             raise ArithmeticError("no idea")
         return [conf("x")] if champion == conf("init") else [conf("y")]
 
-    core, seen = contest(Given(oracle), conf("init"), budget=2, first_lease=100), Seen()
-    running = PlainDriver(
+    core, world = contest(OracleMoves(oracle), conf("init"), budget=2, first_lease=100), World()
+    running = PythonDriver(
         core,
         FakePool(lambda c: {"init": 1.0, "x": 0.3, "y": 0.3}[str(c.values["name"])]),
         Squared(),
@@ -58,7 +60,7 @@ def test_an_oracle_that_failed_once_when_a_lease_ended_is_asked_again() -> None:
     )
     for _ in range(3000):
         with suppress(ArithmeticError):
-            running.learn(seen.example)
+            running.learn(world.example)
     assert len(asked) > 2
     assert core.B, "the slot is used again"
 
@@ -72,32 +74,32 @@ def test_an_oracle_without_proposals_is_asked_again_when_groups_appear() -> None
 
 @pytest.mark.parametrize("budget", [2, 3])
 def test_after_a_late_promotion_every_kind_has_its_turn_soon(budget: int) -> None:
-    moves, seen = Counted(Moves(rates())), Seen("abc")
+    moves, world = Counted(Moves(rates())), World("abc")
     initial = Config(values={"learning_rate": 0.5})
     core = contest(moves, initial, budget=budget, first_lease=5, evidence=NEVER)
-    core.begin(seen)
+    core.begin(world)
     for _ in range(20_000):
-        feed(core, seen, lambda c: 1.0)
+        feed(core, world, lambda c: 1.0)
     for _ in range(5000):  # somebody with a product wins
         for c, pairing in core.pairings.items():
             if ("a", "b") in c.interactions and core.champion == initial:
                 pairing.needed = 0.5
-        feed(core, seen, lambda c: 1.0)
+        feed(core, world, lambda c: 1.0)
         if core.champion != initial:
             break
     champion, begun = core.champion, core.t
     assert champion != initial
     while not {"values", "one", "several"} <= {k[1] for k in moves.gone if k[0] == champion}:
-        feed(core, seen, lambda c: 1.0)
+        feed(core, world, lambda c: 1.0)
         assert core.t < begun + 2000, {k[1:]: n for k, n in moves.gone.items() if k[0] == champion}
 
 
 def test_what_is_no_number_is_not_served() -> None:
     blending = Blending(burn_in=20, memory=100, noise=0.0)
-    core, seen = scripted({"init": ["x"]}, blending=blending, evidence=NEVER), Seen()
-    core.begin(seen)
+    core, world = scripted({"init": ["x"]}, blending=blending, evidence=NEVER), World()
+    core.begin(world)
     for _ in range(50):
-        feed(core, seen, {"init": 1.0, "x": 0.5})
+        feed(core, world, {"init": 1.0, "x": 0.5})
     assert core.incumbent == conf("x")
     assert math.isfinite(core.serve({conf("init"): 1.0, conf("x"): math.nan}))
 
@@ -107,7 +109,7 @@ def test_a_coin_may_have_a_huge_seed() -> None:
     model.learn_one("1 |a x |b y")
 
 
-class Stubborn(Given):
+class Stubborn(OracleMoves):
     """Moves of one's own that do not look at who is live."""
 
     calls = 0
@@ -120,15 +122,15 @@ class Stubborn(Given):
 
 def test_moves_of_ones_own_that_repeat_themselves_do_not_hang() -> None:
     core = contest(Stubborn(lambda champion, groups: []), conf("init"), budget=3)
-    core.begin(Seen())
+    core.begin(World())
     assert core.live == (conf("init"), conf("x"))
 
 
 def test_the_slot_of_a_refused_first_challenger_is_filled_soon() -> None:
-    core, seen = scripted({"init": ["x", "y", "z"]}, budget=3, first_lease=1000), Seen()
+    core, world = scripted({"init": ["x", "y", "z"]}, budget=3, first_lease=1000), World()
     pool = FakePool(lambda c: 1.0, lambda c: c == conf("x"))
-    running = PlainDriver(core, pool, Squared(), bits=18, baseline=False)
+    running = PythonDriver(core, pool, Squared(), bits=18, baseline=False)
     for _ in range(3):
         with suppress(PoolError):
-            running.learn(seen.example)
+            running.learn(world.example)
     assert core.live == (conf("init"), conf("y"), conf("z"))

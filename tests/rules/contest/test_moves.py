@@ -16,9 +16,10 @@ from chacha.config.config import Product
 from chacha.config.space import Choice, Domain, Integer, Interactions, LogUniform, Space, Uniform
 from chacha.rules.contest.betting import PairedBetting
 from chacha.rules.contest.moves import Moves
-from chacha.rules.contest.rotation import Asked, Move
-from chacha.rules.contest.value_steps import SMALLEST, Steps
-from tests.support.contest import Seen, contest, feed
+from chacha.rules.contest.rotation import Move, MoveRequest
+from chacha.rules.contest.value_steps import SMALLEST, ValueSteps
+from tests.support.contest import contest, feed
+from tests.support.scripted import World
 
 PRODUCTS = Space.of({"interactions": Interactions()})
 RATE: dict[str, Domain] = {"learning_rate": LogUniform(2**-11, 2**9)}
@@ -51,7 +52,9 @@ def offered(
 ) -> dict[str, list[Move]]:
     """Everything that is proposed if nothing ever leaves, by kind."""
     live: dict[Move, int] = {}
-    while (move := moves.next(Asked(champion, groups, found or Found(), live, 0))) is not None:
+    while (
+        move := moves.next(MoveRequest(champion, groups, found or Found(), live, 0))
+    ) is not None:
         live[move] = 0
     kinds: dict[str, list[Move]] = {}
     for move in live:
@@ -178,7 +181,7 @@ def test_who_was_tried_least_is_next() -> None:
     """A move that was eliminated waits longer than one whose lease ended."""
     moves, went = Moves(Space.of({"interactions": Interactions()}), squares=False, free=1), []
     for _ in range(12):
-        move = moves.next(Asked(Config(), "abc", Found(), {}, 0))
+        move = moves.next(MoveRequest(Config(), "abc", Found(), {}, 0))
         assert move is not None
         went.append((move.config.since(Config()), move.tried))
         moves.ended(move, 10, eliminated=move.name == ("a", "b"), until=0)
@@ -192,7 +195,7 @@ def test_who_rests_is_next_only_if_nobody_else_is_left() -> None:
     moves = Moves(PRODUCTS, squares=False, free=1)
     went = []
     for t in (0, 10, 20, 30, 40, 200):
-        move = moves.next(Asked(Config(), "abc", Found(), {}, t))
+        move = moves.next(MoveRequest(Config(), "abc", Found(), {}, t))
         assert move is not None
         went.append(move.config.since(Config()))
         moves.ended(move, 10, eliminated=False, until=100 if "c" in str(move.name) else t + 15)
@@ -202,12 +205,12 @@ def test_who_rests_is_next_only_if_nobody_else_is_left() -> None:
 # Steps
 
 
-def rates_around(steps: Steps, rate: float) -> list[Any]:
+def rates_around(steps: ValueSteps, rate: float) -> list[Any]:
     return [point.values["learning_rate"] for point in steps.around({"learning_rate": rate})]
 
 
 def test_a_step_of_the_rate_is_a_factor_of_four() -> None:
-    steps = Steps(RATE, seed=0)
+    steps = ValueSteps(RATE, seed=0)
     assert rates_around(steps, 0.5) == [2.0, 8.0, 0.125, 0.03125]
     assert rates_around(steps, 512.0) == [128.0, 32.0], "the end of the range"
     assert rates_around(steps, 256.0) == [512.0, 64.0, 16.0]
@@ -215,7 +218,7 @@ def test_a_step_of_the_rate_is_a_factor_of_four() -> None:
 
 
 def test_steps_double_and_halve() -> None:
-    steps = Steps(RATE, seed=0)
+    steps = ValueSteps(RATE, seed=0)
     steps.won(1.0)
     assert rates_around(steps, 0.5)[0] == 2.0
     steps.won(-2.0)
@@ -237,7 +240,7 @@ def test_a_step_is_halved_when_every_point_was_tried_twice() -> None:
     moves, champion = Moves(Space.of(RATE)), Config(values={"learning_rate": 0.5})
     went = []
     for _ in range(9):
-        move = moves.next(Asked(champion, "ab", Found(), {}, 0))
+        move = moves.next(MoveRequest(champion, "ab", Found(), {}, 0))
         assert move is not None
         went.append(move.config.values["learning_rate"])
         moves.ended(move, 10, eliminated=False, until=0)
@@ -275,16 +278,16 @@ def test_points_lie_in_their_domains(
     """Whatever was won or in vain before; the same seed gives the same points, looked at often."""
     domains = {key: domain for key, domain in MIXED.items() if key in kept}
     champion = {key: MIXED[key].cast(values[key]) for key in kept}
-    twins = Steps(domains, seed), Steps(domains, seed)
+    twins = ValueSteps(domains, seed), ValueSteps(domains, seed)
     for event in data.draw(st.lists(st.sampled_from([1.0, -2.0, None, 0.0]), max_size=8)):
         for steps in twins:
             steps.in_vain() if event is None else steps.won(event) if event else steps.elsewhere()
     points = twins[0].around(champion)
     assert points == twins[0].around(champion) == twins[1].around(champion)
-    seen = [champion]
+    world = [champion]
     for point in points:
-        assert point.values not in seen
-        seen.append(dict(point.values))
+        assert point.values not in world
+        world.append(dict(point.values))
         for key, value in point.values.items():
             assert MIXED[key].cast(value) == value
             assert 0.0 <= MIXED[key].to_unit(value) <= 1.0
@@ -296,9 +299,9 @@ def test_points_lie_in_their_domains(
 
 def test_several_dimensions_draw_by_the_seed() -> None:
     domains: dict[str, Domain] = {"rate": LogUniform(1e-3, 1e3), "l2": Uniform(0, 1)}
-    drawn = [Steps(domains, seed).around({"rate": 1.0, "l2": 0.5}) for seed in (0, 0, 1)]
+    drawn = [ValueSteps(domains, seed).around({"rate": 1.0, "l2": 0.5}) for seed in (0, 0, 1)]
     assert drawn[0] == drawn[1] != drawn[2]
-    steps = Steps(domains, 0)
+    steps = ValueSteps(domains, 0)
     before = steps.direction
     assert sum(x * x for x in before.values()) == pytest.approx(1.0)
     steps.in_vain()
@@ -307,7 +310,7 @@ def test_several_dimensions_draw_by_the_seed() -> None:
 
 @pytest.mark.parametrize("domain", [Choice("r", "g", "b", "y"), Choice(False, True)], ids=str)
 def test_words_and_switches_are_all_tried_in_the_end(domain: Choice) -> None:
-    steps, at, found = Steps({"word": domain}, 0), domain.options[0], set()
+    steps, at, found = ValueSteps({"word": domain}, 0), domain.options[0], set()
     for _ in range(20):
         found |= {point.values["word"] for point in steps.around({"word": at})}
         steps.in_vain()
@@ -317,10 +320,10 @@ def test_words_and_switches_are_all_tried_in_the_end(domain: Choice) -> None:
 @pytest.mark.parametrize("rate", [2.0**9, 2.0**-11])
 def test_a_champion_at_the_end_of_its_range_gets_smaller_steps(rate: float) -> None:
     moves = Moves(Space.of({"learning_rate": LogUniform(2**-11, 2**9)}))
-    seen, evidence = Seen(), PairedBetting(alpha=1e-300, renews=1e6)
+    world, evidence = World(), PairedBetting(alpha=1e-300, renews=1e6)
     champion = Config(values={"learning_rate": rate})
     core = contest(moves, champion, budget=2, first_lease=2, evidence=evidence)
-    core.begin(seen)
+    core.begin(world)
     for _ in range(1000):
-        feed(core, seen, lambda c: 1.0)
+        feed(core, world, lambda c: 1.0)
     assert moves.steps.step < moves.steps.first

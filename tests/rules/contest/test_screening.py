@@ -18,9 +18,10 @@ from chacha.data.example import Example, parse_line
 from chacha.rules.contest.betting import PairedBetting
 from chacha.rules.contest.moves import Moves
 from chacha.rules.contest.screen import Screen
-from chacha.rules.contest.screening import Screening, cells_for
-from chacha.rules.contest.window import Window
-from tests.support.contest import Counted, Seen, contest, feed
+from chacha.rules.contest.screening import CandidateWindow, Screening
+from chacha.rules.feature_counts import cells_for
+from tests.support.contest import Counted, contest, feed
+from tests.support.scripted import World
 
 PRODUCTS = Space.of({"interactions": Interactions()})
 NEVER = PairedBetting(alpha=1e-300, renews=1e6)  # nobody is promoted, nothing is renewed
@@ -73,7 +74,7 @@ def test_every_candidate_is_looked_at_in_turns() -> None:
     screen = Screen(Screening(share=0.25, looks=5))
     products: list[Product] = list(combinations_with_replacement("abcde", 2))
     screen.set(products, dict.fromkeys("abcde", 1))
-    example, examples = Seen("abcde").example, 0
+    example, examples = World("abcde").example, 0
     while not screen.known:
         screen.learn(example, 1.0, live=4)
         examples += 1
@@ -110,10 +111,10 @@ def test_the_product_that_explains_what_is_left_over_gains_most() -> None:
 def test_nothing_is_learned_from_what_is_no_number(residual: float) -> None:
     screen = Screen(Screening(share=1.0))
     screen.set([("a", "b")], {"a": 1, "b": 1})
-    screen.learn(Seen("ab").example, residual, live=2)
+    screen.learn(World("ab").example, residual, live=2)
     assert not screen.gains()
-    screen.learn(Seen("ab").example, 1e300, live=2)
-    screen.learn(Seen("ab").example, -1e300, live=2)
+    screen.learn(World("ab").example, 1e300, live=2)
+    screen.learn(World("ab").example, -1e300, live=2)
     assert all(map(math.isfinite, screen.gains().values()))
 
 
@@ -129,16 +130,16 @@ def test_memory_is_bounded_whatever_the_stream_brings() -> None:
 def test_many_groups_stay_cheap_and_take_turns() -> None:
     """300 groups have 45,150 pairs: 256 at a time are screened, the best quarter stays."""
     groups = [f"g{i:03}" for i in range(300)]
-    moves, seen = Counted(Moves(PRODUCTS)), Seen(groups)
+    moves, world = Counted(Moves(PRODUCTS)), World(groups)
     core = contest(moves, budget=3, first_lease=3, evidence=PairedBetting(alpha=1e-300, renews=1e6))
     core.screening = Screening(share=1.0, looks=2, most=256)
-    core.window = Window(core.screening)
+    core.window = CandidateWindow(core.screening)
     core.screen = Counting(core.screening)
     begun = time.perf_counter()
-    core.begin(seen)
+    core.begin(world)
     screened = [list(core.screen.products)]
     for _ in range(60):
-        feed(core, seen, lambda c: 1.0)
+        feed(core, world, lambda c: 1.0)
         if core.screen.products != screened[-1]:
             screened.append(list(core.screen.products))
     assert time.perf_counter() - begun < 5.0
@@ -152,9 +153,9 @@ def test_many_groups_stay_cheap_and_take_turns() -> None:
 
 
 def test_another_champion_is_screened_for_what_it_lacks() -> None:
-    moves, seen = Moves(PRODUCTS), Seen("abc")
+    moves, world = Moves(PRODUCTS), World("abc")
     core = contest(moves, Config(["ab"]), budget=2)
-    core.begin(seen)
+    core.begin(world)
     assert ("a", "b") not in core.screen.products
     assert ("a", "b", "c") in core.screen.products
     assert core.screen.width(core.champion) == 5.0
@@ -163,13 +164,13 @@ def test_another_champion_is_screened_for_what_it_lacks() -> None:
 @pytest.mark.parametrize("groups", [24, 30])
 def test_more_products_than_are_screened_all_get_their_turn(groups: int) -> None:
     names = [f"g{i:02}" for i in range(groups)]
-    moves, seen = Counted(Moves(Space.of({"interactions": Interactions()}))), Seen(names)
+    moves, world = Counted(Moves(Space.of({"interactions": Interactions()}))), World(names)
     screening = Screening(share=1.0, looks=1, most=256)
     core = contest(moves, budget=2, first_lease=1, evidence=NEVER, screening=screening)
-    core.begin(seen)
+    core.begin(world)
     screened = set(core.screen.products)
     for _ in range(1300):
-        feed(core, seen, lambda c: 1.0)
+        feed(core, world, lambda c: 1.0)
         screened |= set(core.screen.products)
     every = set(combinations_with_replacement(names, 2))
     assert len(every) > core.screening.most
@@ -178,12 +179,12 @@ def test_more_products_than_are_screened_all_get_their_turn(groups: int) -> None
 
 def test_without_screening_every_product_gets_its_turn() -> None:
     names = [f"g{i:02}" for i in range(24)]
-    moves, seen = Counted(Moves(Space.of({"interactions": Interactions()}))), Seen(names)
+    moves, world = Counted(Moves(Space.of({"interactions": Interactions()}))), World(names)
     screening = Screening(share=0.0)
     core = contest(moves, budget=4, first_lease=1, evidence=NEVER, screening=screening)
-    core.begin(seen)
+    core.begin(world)
     for _ in range(1300):
-        feed(core, seen, lambda c: 1.0)
+        feed(core, world, lambda c: 1.0)
     gone = {key[2] for key in moves.gone if key[1] == "one"}
     assert len(set(combinations_with_replacement(names, 2)) - gone) == 0
 
@@ -194,14 +195,14 @@ def test_every_candidate_has_its_turn_in_the_window(
 ) -> None:
     """Whoever is kept for its gains meanwhile; never more than fit, nobody twice."""
     rng, policy = random.Random(seed), Screening(share=share, most=most, looks=1)
-    screen, window = Screen(policy), Window(policy)
+    screen, window = Screen(policy), CandidateWindow(policy)
     every: list[Product] = [("a", f"g{i:02}") for i in range(count)]
-    seen: set[Product] = set()
+    world: set[Product] = set()
     for _ in range(3 * count // most + 4):
-        window.set(screen, Config(), Seen(["a"]), lambda: iter(every))
+        window.set(screen, Config(), World(["a"]), lambda: iter(every))
         assert len(screen.products) == len(set(screen.products)) <= most
-        seen |= set(screen.products)
+        world |= set(screen.products)
         screen.rounds = 1
         for candidate in screen.candidates:
             candidate.looks, candidate.gain = 1, rng.random()
-    assert seen == set(every)
+    assert world == set(every)

@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
-from chacha import Bound, ConfigError, Eliminated, Promoted, SampleComplexity, Standing
+from chacha import Eliminated, Promoted, SampleComplexity
+from chacha.errors import ConfigError
+from chacha.rules import Standing
+from chacha.rules.paper import Bound
 from tests.support.scripted import (
     FixedEpsilon,
     ScriptedOracle,
@@ -91,7 +94,7 @@ def test_line_6_looks_at_the_bounds_after_line_17() -> None:
 
     oracle = ScriptedOracle({"init": ["x"], "x": [f"x{i}" for i in range(50)]})
     cc = core(oracle, budget=3, evidence=Crowded())
-    world = World(sizes=lambda c: float(c == conf("x")))
+    world = World(d=lambda c: float(c == conf("x")))
     cc.begin(world)
     decisions = feed(cc, world, {"init": 0.5, "x": 0.1})
     assert told(decisions)[0] == ("Promoted", "x")

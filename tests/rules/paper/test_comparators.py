@@ -9,19 +9,13 @@ from random import Random
 import pytest
 
 import chacha
-from chacha import (
+from chacha import ChaCha, Config, Promoted, ReferencePool, Retired, SampleComplexity, WentLive
+from chacha.rules import Standing
+from chacha.rules.paper import (
     AggressiveScheduling,
-    ChaCha,
     ChampionChallengers,
-    Config,
     Exhaustive,
-    Promoted,
     RandomChallengers,
-    ReferencePool,
-    Retired,
-    SampleComplexity,
-    Standing,
-    WentLive,
     WithoutChampion,
 )
 
@@ -39,7 +33,7 @@ def follow(m: ChaCha, source: str = STREAM) -> tuple[list[float], list[str]]:
     """What was served, and by whom."""
     predictions: list[float] = []
     served_by: list[str] = []
-    for stretch in m.stretches(chacha.open_source(source), record=True):
+    for stretch in m.chunks(chacha.open_source(source), record=True):
         assert stretch.served is not None
         predictions += stretch.served.predictions
         served_by += map(str, stretch.served.served_by)
@@ -56,7 +50,7 @@ def test_exhaustive_is_every_configuration_alone_chosen_afterwards_by_the_bounds
         init = {"interactions": c.interactions}
         alone[c] = follow(ChaCha(budget=1, space={}, init=init))[0]
     examples = [e for e in chacha.open_source(STREAM) if isinstance(e, chacha.Example)]
-    observed, evidence, loss = chacha.Observed(), SampleComplexity(), chacha.Squared()
+    observed, evidence, loss = chacha.rules.ObservedStream(), SampleComplexity(), chacha.Squared()
     standing = {c: Standing() for c in configs}
     best = configs[0]
     for t, example in enumerate(examples):
@@ -183,10 +177,12 @@ def test_one_group_proposes_nothing_to_anybody() -> None:
 def test_a_champion_without_a_model_cannot_be_written(tmp_path: Path) -> None:
     m = model(WithoutChampion, budget=4)
     m.run(STREAM, limit=20)
-    with pytest.raises(chacha.PoolError, match="no interactions is not live; it has no model"):
+    with pytest.raises(
+        chacha.errors.PoolError, match="no interactions is not live; it has no model"
+    ):
         m.to_vw(tmp_path / "champion.model")
 
 
 def test_a_word_is_no_algorithm() -> None:
-    with pytest.raises(chacha.ConfigError, match="the class Exhaustive, got 'exhaustive'"):
+    with pytest.raises(chacha.errors.ConfigError, match="the class Exhaustive, got 'exhaustive'"):
         model("exhaustive")  # type: ignore[arg-type]

@@ -13,18 +13,16 @@ from chacha import (
     ChaCha,
     Choice,
     Config,
-    ConfigError,
-    DefaultOracle,
-    Flow2,
     Integer,
     Interactions,
     LogUniform,
     ReferencePool,
     Space,
     Uniform,
-    second_order_products,
 )
 from chacha.config.space import Domain
+from chacha.errors import ConfigError
+from chacha.rules.paper import DefaultOracle, Flow2, second_order_products
 
 RATE = {"learning_rate": LogUniform(2e-10, 1.0)}
 

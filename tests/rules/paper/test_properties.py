@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chacha import (
-    ChampionChallengers,
     Config,
     Decision,
     Eliminated,
@@ -20,8 +19,8 @@ from chacha import (
     Retired,
     SampleComplexity,
     WentLive,
-    second_order_products,
 )
+from chacha.rules.paper import ChampionChallengers, second_order_products
 from tests.support.scripted import FixedEpsilon, World
 
 GROUPS = "abcde"
@@ -170,7 +169,7 @@ def test_nobody_starves(b: int, challengers: int, seed: int) -> None:
     cc = ChampionChallengers(
         Config(), budget=b, oracle=lambda champion, groups: configs, evidence=evidence, seed=seed
     )
-    world = World(raw_features=4, sizes=lambda c: 3.0 + hash_free(c))
+    world = World(raw_features=4, d=lambda c: 3.0 + hash_free(c))
     cc.begin(world)
     total: Counter[Config] = Counter()
     checked = 0

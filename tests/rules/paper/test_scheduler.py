@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from random import Random
 
-from chacha import Config, Decision, Scheduler
+from chacha import Config, Decision
+from chacha.rules.paper import Scheduler
 from tests.support.scripted import conf, told
 
 

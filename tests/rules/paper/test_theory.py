@@ -12,16 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chacha import (
-    Bound,
-    ChampionChallengers,
-    Config,
-    Promoted,
-    SampleComplexity,
-    Standing,
-    better_than,
-    worse_than,
-)
+from chacha import Config, Promoted, SampleComplexity
+from chacha.rules import Standing
+from chacha.rules.paper import Bound, ChampionChallengers, better_than, worse_than
 from tests.support.scripted import World
 
 unit = st.floats(-1.0, 1.0)
@@ -163,7 +156,7 @@ def staircase(best_arrives_at_call: int, d_best: float = 3e5, scale: float = 0.0
     cc = ChampionChallengers(
         Config(values={"k": 0}), budget=5, oracle=oracle, evidence=evidence, seed=1
     )
-    world = World(raw_features=2, sizes=d)
+    world = World(raw_features=2, d=d)
     cc.begin(world)
     run = Run([], [], [], [], cc.champion)
     points = {int(x) for x in np.geomspace(100, T, 50)}

@@ -1,1 +1,22 @@
 """The recommended rules: paired tests, screened moves, blended predictions."""
+
+from __future__ import annotations
+
+from chacha.rules.contest.betting import Coin, PairedBernstein, PairedBetting, Pairing
+from chacha.rules.contest.blending import Blend, Blending, ChampionServes
+from chacha.rules.contest.contest import Contest
+from chacha.rules.contest.moves import Moves
+from chacha.rules.contest.screening import Screening
+
+__all__ = [
+    "Blend",
+    "Blending",
+    "ChampionServes",
+    "Coin",
+    "Contest",
+    "Moves",
+    "PairedBernstein",
+    "PairedBetting",
+    "Pairing",
+    "Screening",
+]

@@ -21,7 +21,7 @@ NOTHING = 1e-200  # odds below that count as none
 
 @dataclass(frozen=True)
 class Coin:
-    """Turns every difference, in blocks, by a seeded coin: then no challenger is better.
+    """MoveRotation every difference, in blocks, by a seeded coin: then no challenger is better.
 
     >>> coin = Coin(seed=1, block=10)
     >>> [coin.sign(k=1, n=n) for n in (0, 9, 10, 20, 30, 40)]
@@ -197,7 +197,7 @@ class PairedBetting:
     warm_up
         Blocks that are looked at before the first bet.
     coin
-        Turns the differences at random, to measure how often nothing is taken for something.
+        MoveRotation the differences at random, to measure how often nothing is taken for something.
 
     Examples
     --------

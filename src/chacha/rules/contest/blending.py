@@ -13,7 +13,7 @@ from chacha.config.config import Config
 from chacha.errors import ConfigError
 from chacha.losses import Loss
 
-__all__ = ["Blend", "Blending", "ChampionServes", "Helping"]
+__all__ = ["Blend", "Blending", "ChampionServes", "BlendGain"]
 
 SHARES = (0.25, 0.5, 0.75, 1.0)
 
@@ -35,14 +35,14 @@ class Blend:
 
 
 @dataclass(slots=True)
-class Helping:
+class BlendGain:
     """What blending in one challenger would have brought: decayed sums over its examples.
 
     `whole`, `half` and `none` are the losses of its predictions, of the mean of them and the
     champion's, and of the champion's. The loss at any other share lies on the parabola through
     the three: for squared loss exactly.
 
-    >>> helping = Helping()
+    >>> helping = BlendGain()
     >>> for _ in range(200):
     ...     helping.add(none=1.0, half=0.25, whole=0.5, apart=1.0, decay=0.999)
     >>> [share for share in SHARES if helping.gain(share, noise=0.5) > 0]
@@ -124,7 +124,7 @@ class Blending:
         return 1.0 - 1.0 / self.memory
 
     def choose(
-        self, helping: Iterable[tuple[Config, Helping]], charged: int
+        self, helping: Iterable[tuple[Config, BlendGain]], charged: int
     ) -> tuple[Config | None, float]:
         """The challenger to blend in, and its share; None if nobody helps.
 
@@ -146,12 +146,12 @@ class Blending:
 class ChampionServes(Blending):
     """Only the champion serves.
 
-    >>> ChampionServes().choose([(Config(["ab"]), Helping(n=1000, none=2.0))], charged=1000)
+    >>> ChampionServes().choose([(Config(["ab"]), BlendGain(n=1000, none=2.0))], charged=1000)
     (None, 0.0)
     """
 
     def choose(
-        self, helping: Iterable[tuple[Config, Helping]], charged: int
+        self, helping: Iterable[tuple[Config, BlendGain]], charged: int
     ) -> tuple[Config | None, float]:
         """Nobody else."""
         return None, 0.0
@@ -167,7 +167,7 @@ class Serving:
 
     def __init__(self, policy: Blending, champion: Config) -> None:
         self.policy, self.champion = policy, champion
-        self.helping: dict[Config, Helping] = {}
+        self.helping: dict[Config, BlendGain] = {}
         self.other: Config | None = None
         self.share = 0.0
         self.most = 0.0  # how far the other's prediction may count
@@ -212,7 +212,7 @@ class Serving:
     def choose(self, champion: Config, live: Iterable[Config], charged: int) -> None:
         """Who serves next, of the champion and the live challengers."""
         self.champion = champion
-        self.helping = {c: self.helping.get(c) or Helping() for c in live}
+        self.helping = {c: self.helping.get(c) or BlendGain() for c in live}
         self.other, self.share = self.policy.choose(self.helping.items(), charged)
         if self.lost > self.champion_lost * (1.0 + self.policy.harm):
             self.other, self.share = None, 0.0

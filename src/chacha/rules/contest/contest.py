@@ -13,17 +13,22 @@ from functools import partial
 from typing import Any
 
 from chacha.config.config import Config
-from chacha.drivers.records import describe
+from chacha.config.describe import describe
 from chacha.rules.contest.betting import PairedBetting, Pairing, worst
 from chacha.rules.contest.blending import Blend, Blending, Serving
-from chacha.rules.contest.rotation import ELIMINATED, Asked, Move, NextMove
+from chacha.rules.contest.rotation import ELIMINATED, Move, MoveRequest, MoveSource
 from chacha.rules.contest.screen import Screen
-from chacha.rules.contest.screening import Gains, Screening
-from chacha.rules.contest.verdicts import doubled, eliminated, promoted, retired
-from chacha.rules.contest.window import Window
-from chacha.rules.decisions import Decision, WentLive
-from chacha.rules.starting import FromScratch, HeadStart
-from chacha.rules.stream_facts import Groups, Round
+from chacha.rules.contest.screening import CandidateScreen, CandidateWindow, Screening
+from chacha.rules.decisions import (
+    Decision,
+    Eliminated,
+    LeaseDoubled,
+    Promoted,
+    Retired,
+    WentLive,
+)
+from chacha.rules.starting import HeadStart, Starting
+from chacha.rules.stream_facts import ScoredExample, StreamFacts
 
 __all__ = ["Contest"]
 
@@ -46,17 +51,17 @@ class Contest:
     >>> from types import SimpleNamespace
     >>> from chacha.losses import Squared
     >>> from chacha.data.example import parse_line
-    >>> from chacha.rules.contest.rotation import Given
-    >>> from chacha.rules.stream_facts import Round
-    >>> seen = SimpleNamespace(groups="ab", sizes={"a": 1, "b": 1}, columns=())
-    >>> oracle = Given(lambda champion, groups: [champion.with_product(groups)])
+    >>> from chacha.rules.contest.rotation import OracleMoves
+    >>> from chacha.rules.stream_facts import ScoredExample
+    >>> facts = SimpleNamespace(groups="ab", sizes={"a": 1, "b": 1}, columns=())
+    >>> oracle = OracleMoves(lambda champion, groups: [champion.with_product(groups)])
     >>> contest = Contest(Config(), budget=2, moves=oracle, evidence=PairedBetting())
-    >>> [d.kind for d in contest.begin(seen)]
+    >>> [d.kind for d in contest.begin(facts)]
     ['WentLive']
     >>> while contest.champion == Config():
     ...     raw = {Config(): 1.0, Config(["ab"]): 0.3}
-    ...     made = Round(parse_line("0 |a x |b y"), raw, 1.0, 0.0, 1.0, Squared())
-    ...     decisions = contest.see(made, seen)
+    ...     scored = ScoredExample(parse_line("0 |a x |b y"), raw, 1.0, 0.0, 1.0, Squared())
+    ...     decisions = contest.learn(scored, facts)
     >>> contest.t, [d.kind for d in decisions]
     (91, ['Promoted'])
     """
@@ -66,11 +71,11 @@ class Contest:
         initial: Config,
         *,
         budget: int,
-        moves: NextMove,
+        moves: MoveSource,
         evidence: PairedBetting,
         blending: Blending | None = None,
         screening: Screening | None = None,
-        starting: FromScratch | HeadStart | None = None,
+        starting: Starting | None = None,
         first_lease: int = 1000,
     ) -> None:
         self.champion = initial
@@ -79,7 +84,7 @@ class Contest:
         self.serving = Serving(Blending() if blending is None else blending, initial)
         self.screening = Screening() if screening is None else screening
         self.starting = HeadStart() if starting is None else starting
-        self.screen: Gains = Screen(self.screening)
+        self.screen: CandidateScreen = Screen(self.screening)
         self.t = self.charged = 0  # examples, and those with a weight
         self.level = 0.0  # what the champion usually loses
         self.challenged = 0  # challengers so far, for α
@@ -87,7 +92,7 @@ class Contest:
         self.lease: dict[Config, int] = {}
         self.came_by: dict[Config, Move] = {}
         self.restless = False  # a slot is free though nothing has happened
-        self.window = Window(self.screening)
+        self.window = CandidateWindow(self.screening)
 
     @property
     def B(self) -> list[Config]:
@@ -96,7 +101,7 @@ class Contest:
 
     @property
     def S(self) -> Mapping[Config, object]:
-        """The challengers: those that are live, as the others are made when they are needed."""
+        """The challengers: those that are live, as the others are scored when they are needed."""
         return self.pairings
 
     @property
@@ -119,38 +124,38 @@ class Contest:
         """The prediction that is served."""
         return self.serving.served(raw)
 
-    def begin(self, seen: Groups) -> list[Decision]:
+    def begin(self, facts: StreamFacts) -> list[Decision]:
         """The first challengers."""
         self.restless = True
-        return self.decide(seen)
+        return self.decide(facts)
 
-    def see(self, made: Round, seen: Groups) -> list[Decision]:
+    def learn(self, scored: ScoredExample, facts: StreamFacts) -> list[Decision]:
         """One example: charge everyone, then decide."""
-        self.charge(made, seen)
-        return self.decide(seen)
+        self.charge(scored, facts)
+        return self.decide(facts)
 
-    def charge(self, made: Round, seen: Groups) -> None:
+    def charge(self, scored: ScoredExample, facts: StreamFacts) -> None:
         """One example: everyone is charged, and the screen sees what the champion left over."""
         self.t += 1
-        if made.weight > 0 and self.champion in made.raw:
-            self.serving.add(made.raw, made.served, made.y, made.weight, made.loss)
-            self._charge(made)
-            residual = made.loss.residual(made.raw[self.champion], made.y)
+        if scored.weight > 0 and self.champion in scored.raw:
+            self.serving.add(scored.raw, scored.served, scored.y, scored.weight, scored.loss)
+            self._charge(scored)
+            residual = scored.loss.residual(scored.raw[self.champion], scored.y)
             if isinstance(self.screen, Screen):
-                self.screen.learn(made.example, residual, len(self.live))
+                self.screen.learn(scored.example, residual, len(self.live))
 
-    def _charge(self, made: Round) -> None:
-        losses = {c: worst(made.loss.loss(raw, made.y)) for c, raw in made.raw.items()}
+    def _charge(self, scored: ScoredExample) -> None:
+        losses = {c: worst(scored.loss.loss(raw, scored.y)) for c, raw in scored.raw.items()}
         lost = losses[self.champion]
         for c, pairing in self.pairings.items():
             if c in losses:
-                pairing.add(lost, losses[c], made.weight, self.level, self.evidence)
-        if math.isfinite(made.weight * lost):
+                pairing.add(lost, losses[c], scored.weight, self.level, self.evidence)
+        if math.isfinite(scored.weight * lost):
             self.charged += 1
             share = max(1.0 / self.charged, 1.0 / MEMORY)
-            self.level += share * (made.weight * lost - self.level)
+            self.level += share * (scored.weight * lost - self.level)
 
-    def decide(self, seen: Groups) -> list[Decision]:
+    def decide(self, facts: StreamFacts) -> list[Decision]:
         """Promote, eliminate, end leases by the evidence as it is; then fill the free slots."""
         best = max(self.pairings, key=lambda c: self.pairings[c].reached, default=None)
         if best is not None and self.pairings[best].reached >= 1.0:
@@ -159,7 +164,7 @@ class Contest:
             decisions = [d for c in self.B for d in self._look_at(c)]
         if decisions or self.restless:
             self.restless = False
-            decisions += self._fill(seen)
+            decisions += self._fill(facts)
         self.serving.choose(self.champion, self.pairings, self.charged)
         return decisions
 
@@ -167,7 +172,7 @@ class Contest:
         """Whether one challenger is worse, or has used up its lease."""
         pairing, rules = self.pairings[c], self.evidence
         if pairing.odds_against >= rules.eliminates and pairing.n >= rules.patience:
-            out = eliminated(self.t, c, self.champion, pairing, rules)
+            out = _eliminated(self.t, c, self.champion, pairing, rules)
             return [out, self._retire(c, eliminated=True)]
         if pairing.n < self.lease[c]:
             return []
@@ -177,7 +182,7 @@ class Contest:
         pairing.odds_before = odds
         pairing.restart()
         self.lease[c] *= 2
-        return [doubled(self.t, c, self.lease[c], pairing, odds)]
+        return [_doubled(self.t, c, self.lease[c], pairing, odds)]
 
     def _retire(self, c: Config, eliminated: bool) -> Decision:
         n, move = self.pairings[c].n, self.came_by[c]
@@ -188,7 +193,7 @@ class Contest:
     def _leave(self, c: Config, eliminated: bool) -> Decision:
         pairing = self.pairings[c]
         self.forget(c)
-        return retired(self.t, c, pairing, eliminated)
+        return _retired(self.t, c, pairing, eliminated)
 
     def forget(self, c: Config) -> None:
         """The challenger is gone."""
@@ -207,7 +212,7 @@ class Contest:
     def _promote(self, c: Config) -> list[Decision]:
         """C ← c; the others leave, and the dethroned champion stays with a new pairing."""
         old, pairing, move = self.champion, self.pairings[c], self.came_by[c]
-        told: list[Decision] = [promoted(self.t, c, old, pairing, self.evidence)]
+        told: list[Decision] = [_promoted(self.t, c, old, pairing, self.evidence)]
         told += [self._leave(other, eliminated=False) for other in self.B if other != c]
         self.forget(c)
         self.champion = c
@@ -231,18 +236,66 @@ class Contest:
     def _lease(self, tried: int) -> int:
         return self.first_lease << min(tried, DOUBLINGS)
 
-    def _fill(self, seen: Groups) -> list[Decision]:
+    def _fill(self, facts: StreamFacts) -> list[Decision]:
         """Challengers for the free slots."""
         if self.budget < 2:
             return []
-        C, groups, columns = self.champion, seen.groups, seen.columns
-        self.window.set(self.screen, C, seen, partial(self.moves.candidates, C, groups, columns))
+        C, groups, columns = self.champion, facts.groups, facts.columns
+        self.window.set(self.screen, C, facts, partial(self.moves.candidates, C, groups, columns))
         told: list[Decision] = []
         while len(self.pairings) < self.budget - 1:
             live = {self.came_by[c]: pairing.n for c, pairing in self.pairings.items()}
-            move = self.moves.next(Asked(C, groups, self.screen, live, self.t, columns))
+            move = self.moves.next(MoveRequest(C, groups, self.screen, live, self.t, columns))
             if move is None or move.config in self.live:
                 break
             self._pair(move)
             told.append(WentLive(self.t, move.config, self.lease[move.config], move.why))
         return told
+
+
+def _promoted(
+    t: int, c: Config, dethroned: Config, pairing: Pairing, rules: PairedBetting
+) -> Promoted:
+    """It is better.
+
+    >>> won = Pairing(1, needed=40.0, n=10, wealth=50.0, champion_loss=20.0, loss=5.0)
+    >>> made = _promoted(99, Config(["ab"]), Config(), won, PairedBetting())
+    >>> made.odds, made.upper, made.champion_lower
+    (51.0, 0.5, 2.0)
+    """
+    n, margin = pairing.n, rules.margin * pairing.champion_loss / pairing.n
+    losses = pairing.loss / n, pairing.champion_loss / n
+    odds, needed = pairing.odds, pairing.needed
+    return Promoted(t, c, dethroned, n, *losses, margin, odds=odds, needed=needed)
+
+
+def _eliminated(
+    t: int, c: Config, champion: Config, pairing: Pairing, rules: PairedBetting
+) -> Eliminated:
+    """It is worse.
+
+    >>> lost = Pairing(1, needed=40.0, n=10, against=30.0, champion_loss=5.0, loss=20.0)
+    >>> _eliminated(99, Config(["ab"]), Config(), lost, PairedBetting()).odds
+    31.0
+    """
+    n, odds = pairing.n, pairing.odds_against
+    losses = pairing.loss / n, pairing.champion_loss / n
+    return Eliminated(t, c, champion, n, *losses, odds=odds, needed=rules.eliminates)
+
+
+def _doubled(t: int, c: Config, lease: int, pairing: Pairing, odds: float) -> LeaseDoubled:
+    """It may go on.
+
+    >>> _doubled(99, Config(["ab"]), 2000, Pairing(1, needed=40.0, n=1000), odds=14.0).lease
+    2000
+    """
+    return LeaseDoubled(t, c, lease, pairing.n, odds=odds, needed=pairing.needed)
+
+
+def _retired(t: int, c: Config, pairing: Pairing, out: bool) -> Retired:
+    """It left its slot.
+
+    >>> _retired(99, Config(["ab"]), Pairing(1, needed=40.0, n=1000), out=False).odds
+    1.0
+    """
+    return Retired(t, c, pairing.n, out, odds=pairing.odds, needed=pairing.needed)

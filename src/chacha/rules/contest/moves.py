@@ -12,13 +12,13 @@ from itertools import chain, islice
 from typing import Any
 
 from chacha.config.config import Config, Product
-from chacha.config.derived_groups import Column
+from chacha.config.derived_groups import ColumnProfile
 from chacha.config.space import Space
 from chacha.rules.contest.feature_moves import FeatureMoves
 from chacha.rules.contest.product_moves import ProductMoves
-from chacha.rules.contest.rotation import Asked, Move, Offer, Turns, same
-from chacha.rules.contest.screening import Gains
-from chacha.rules.contest.value_steps import IN_VAIN, Steps
+from chacha.rules.contest.rotation import Move, MoveOption, MoveRequest, MoveRotation, constant
+from chacha.rules.contest.screening import CandidateScreen
+from chacha.rules.contest.value_steps import IN_VAIN, ValueSteps
 
 __all__ = ["Moves"]
 
@@ -26,10 +26,10 @@ EARLIER = 3  # champions that may come back
 BUNDLES = 32  # configurations with many more products that are kept
 
 
-class Moves(Turns):
+class Moves(MoveRotation):
     """The recommended moves.
 
-    - `values`: numbers and words, by :class:`~chacha.rules.contest.value_steps.Steps`;
+    - `values`: numbers and words, by :class:`~chacha.rules.contest.value_steps.ValueSteps`;
     - `several`: all pairs, the best of the screen at once, all products with one group;
     - `one`: one more product, in the order of the screen;
     - `fewer`: one product less;
@@ -39,13 +39,13 @@ class Moves(Turns):
     has, or `free` of them. Products are of pairs of groups, a group with itself included, and of
     the champion's products with a group, up to `order` groups.
 
-    >>> from chacha import Screening
+    >>> from chacha.rules.contest import Screening
     >>> from chacha.rules.contest.screen import Screen
     >>> from chacha.config.space import Interactions
     >>> moves = Moves(Space.of({"interactions": Interactions()}))
     >>> screen, live = Screen(Screening()), {}
     >>> for _ in range(4):
-    ...     live[moves.next(Asked(Config(), ["a", "b"], screen, live, t=0))] = 0
+    ...     live[moves.next(MoveRequest(Config(), ["a", "b"], screen, live, t=0))] = 0
     >>> [(move.kind, move.config.since(Config())) for move in live]
     [('several', '+ab'), ('one', '+aa'), ('several', '+aa +ab +bb'), ('one', '+bb')]
     """
@@ -69,7 +69,7 @@ class Moves(Turns):
         limit = None if interactions is None else interactions.max_order
         self.order = order if limit is None else limit
         self.squares = squares
-        self.steps = Steps(space.domains, seed)
+        self.steps = ValueSteps(space.domains, seed)
         self.features = None if space.features is None else FeatureMoves(space.features)
         self._points = 0  # in this round
         self.earlier: dict[str, Config] = {}  # champions, the last one first
@@ -82,10 +82,10 @@ class Moves(Turns):
         names = ("grow", "free", "best", "few", "order", "squares")
         return {"is": "Moves", **{name: getattr(self, name) for name in names}}
 
-    def next(self, asked: Asked) -> Move | None:
+    def next(self, asked: MoveRequest) -> Move | None:
         """The next challenger, or None if there is nothing that is not live."""
         champion, groups, gains = asked.champion, asked.groups, asked.gains
-        kinds: dict[str, Callable[[], Iterable[Offer]]] = {}
+        kinds: dict[str, Callable[[], Iterable[MoveOption]]] = {}
         if self.space.domains:
             kinds["values"] = partial(self._values, champion)
         if self.space.interactions is not None:
@@ -99,11 +99,11 @@ class Moves(Turns):
         move = self.pick(kinds, asked)
         return self._explained(move, asked) if move is not None else None
 
-    def _explained(self, move: Move, asked: Asked) -> Move:
+    def _explained(self, move: Move, asked: MoveRequest) -> Move:
         """With the reason why its derived groups were offered."""
         if move.kind != "features" or self.features is None:
             return move
-        new = [name for name in move.config.features if name not in asked.champion.features]
+        new = [name for name in move.config.derived if name not in asked.champion.derived]
         return move._replace(why=self.features.why(new, asked.columns))
 
     def crowned(self, move: Move | None, dethroned: Config) -> None:
@@ -128,7 +128,7 @@ class Moves(Turns):
                 self.rests = {key: n for key, n in self.rests.items() if key[0] != "values"}
 
     def candidates(
-        self, champion: Config, groups: Sequence[str], columns: Sequence[Column] = ()
+        self, champion: Config, groups: Sequence[str], columns: Sequence[ColumnProfile] = ()
     ) -> Sequence[Product]:
         """What is worth screening: derived groups, each a product of one; then products.
 
@@ -145,22 +145,24 @@ class Moves(Turns):
             self._listed = asked, [*((name,) for name in names), *products]
         return self._listed[1]
 
-    def _values(self, champion: Config) -> Iterator[Offer]:
+    def _values(self, champion: Config) -> Iterator[MoveOption]:
         points = self.steps.around(champion.values)
         self._points = len(points)
         for multiple, values in points:
             yield multiple, partial(champion.with_values, **values)
 
-    def _most(self, champion: Config, gains: Gains) -> float:
+    def _most(self, champion: Config, gains: CandidateScreen) -> float:
         """Features that a move may give."""
         return max(float(self.free), self.grow * gains.width(champion))
 
-    def _features(self, asked: Asked) -> Iterator[Offer]:
+    def _features(self, asked: MoveRequest) -> Iterator[MoveOption]:
         assert self.features is not None
         most = self._most(asked.champion, asked.gains)
         return self.features.offers(asked.champion, asked.columns, asked.gains, most)
 
-    def _several(self, champion: Config, groups: Sequence[str], gains: Gains) -> Iterator[Offer]:
+    def _several(
+        self, champion: Config, groups: Sequence[str], gains: CandidateScreen
+    ) -> Iterator[MoveOption]:
         most, have = self._most(champion, gains), gains.width(champion)
         known = set(champion.interactions)
 
@@ -182,7 +184,7 @@ class Moves(Turns):
             self._bundled[key] = champion.with_products(more)
         return self._bundled[key]
 
-    def _one(self, asked: Asked) -> Iterator[Offer]:
+    def _one(self, asked: MoveRequest) -> Iterator[MoveOption]:
         champion, gains = asked.champion, asked.gains
         have = set(champion.interactions)
         rest = gains.products or self.candidates(champion, asked.groups, asked.columns)
@@ -190,12 +192,12 @@ class Moves(Turns):
             if p not in have and len(p) > 1:
                 yield p, partial(champion.with_products, (p,))
 
-    def _back(self) -> Iterator[Offer]:
+    def _back(self) -> Iterator[MoveOption]:
         for name, c in self.earlier.items():
-            yield name, partial(same, c)
+            yield name, partial(constant, c)
 
-    def _fewer(self, champion: Config) -> Iterator[Offer]:
+    def _fewer(self, champion: Config) -> Iterator[MoveOption]:
         for p in champion.interactions:
             yield p, partial(champion.without_product, p)
-        for name in champion.features if self.features is not None else ():
-            yield name, partial(champion.without_feature, name)
+        for name in champion.derived if self.features is not None else ():
+            yield name, partial(champion.without_derived, name)

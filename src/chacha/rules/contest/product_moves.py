@@ -7,7 +7,7 @@ from itertools import chain, combinations, combinations_with_replacement, islice
 
 from chacha.config.config import Config, Product, product
 from chacha.rules.contest.feature_moves import face_pairs, source
-from chacha.rules.contest.screening import Gains
+from chacha.rules.contest.screening import CandidateScreen
 
 __all__ = ["ProductMoves"]
 
@@ -18,7 +18,7 @@ class ProductMoves:
     """Which products there are to try, one by one and many at once.
 
     >>> moves = ProductMoves(order=3, squares=True, best=8, few=3)
-    >>> moves.candidates(Config(features=["bins(b,16)"]), "ab")
+    >>> moves.candidates(Config(derived=["bins(b,16)"]), "ab")
     [('a', 'a'), ('a', 'b'), ('b', 'b'), ('a', 'bins(b,16)')]
     """
 
@@ -30,7 +30,7 @@ class ProductMoves:
         self._ranked: tuple[Mapping[Product, float], Config, list[Product]] | None = None
         self._faces: tuple[object, list[Product]] | None = None
 
-    def ranked(self, champion: Config, gains: Gains) -> list[Product]:
+    def ranked(self, champion: Config, gains: CandidateScreen) -> list[Product]:
         """The products that helped and that the champion does not have, best first."""
         if not gains.known:
             return []
@@ -56,8 +56,8 @@ class ProductMoves:
         for p in pairs(sorted(groups), 2):
             if p not in known:
                 yield p
-        for name in champion.features:
-            for other in (*groups, *champion.features):
+        for name in champion.derived:
+            for other in (*groups, *champion.derived):
                 p = (name, other) if name < other else (other, name)
                 if source(name) != source(other) and p not in known:
                     known.add(p)
@@ -74,7 +74,7 @@ class ProductMoves:
                     yield longer
 
     def bundles(
-        self, champion: Config, groups: Sequence[str], gains: Gains, most: float
+        self, champion: Config, groups: Sequence[str], gains: CandidateScreen, most: float
     ) -> Iterator[tuple[str, Sequence[Product]]]:
         """Many at once, where there may be `most` features."""
         if len(groups) * (len(groups) - 1) / 2 <= most:
@@ -82,7 +82,7 @@ class ProductMoves:
             yield "all pairs", pairs
             if self.squares:
                 yield "all pairs and squares", and_squares
-            if champion.features:
+            if champion.derived:
                 yield "all derived pairs", self._derived_pairs(champion, groups)
         best = self.ranked(champion, gains)
         for count in (self.best, self.few):
@@ -114,12 +114,12 @@ class ProductMoves:
             self._with.clear()
 
     def _derived_pairs(self, champion: Config, groups: Sequence[str]) -> list[Product]:
-        asked = champion.features, tuple(groups)
+        asked = champion.derived, tuple(groups)
         if self._faces is None or self._faces[0] != asked:
             self._faces = asked, face_pairs(champion, groups)
         return self._faces[1]
 
-    def _leaders(self, groups: Sequence[str], gains: Gains) -> Iterable[str]:
+    def _leaders(self, groups: Sequence[str], gains: CandidateScreen) -> Iterable[str]:
         """The group whose products help most; any, as long as that is not known."""
         if not gains.known:
             return groups

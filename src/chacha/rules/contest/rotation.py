@@ -1,4 +1,4 @@
-"""Turns: which move is next, when several kinds of them share the slots."""
+"""MoveRotation: which move is next, when several kinds of them share the slots."""
 
 from __future__ import annotations
 
@@ -7,15 +7,23 @@ from functools import partial
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from chacha.config.config import Config, Product
-from chacha.config.derived_groups import Column
-from chacha.rules.contest.screening import Gains
+from chacha.config.derived_groups import ColumnProfile
+from chacha.rules.contest.screening import CandidateScreen
 from chacha.rules.oracle import ConfigOracle, proposals_of
 
-__all__ = ["Asked", "Given", "Move", "NextMove", "Offer", "Turns", "same"]
+__all__ = [
+    "MoveRequest",
+    "OracleMoves",
+    "Move",
+    "MoveSource",
+    "MoveOption",
+    "MoveRotation",
+    "constant",
+]
 
 ELIMINATED = 3  # a challenger that was worse waits as if it had used up three leases
 
-Offer = tuple[Hashable, Callable[[], Config | None]]  # a name, and what makes a configuration
+MoveOption = tuple[Hashable, Callable[[], Config | None]]  # a name, and what makes a configuration
 
 
 class Move(NamedTuple):
@@ -28,7 +36,7 @@ class Move(NamedTuple):
     why: str | None = None
 
 
-class Asked(NamedTuple):
+class MoveRequest(NamedTuple):
     """What is asked when a slot is free: next to whom, and what is known.
 
     `live` has the moves that are live, with their examples; `t` is the example.
@@ -36,17 +44,17 @@ class Asked(NamedTuple):
 
     champion: Config
     groups: Sequence[str]
-    gains: Gains
+    gains: CandidateScreen
     live: Mapping[Move, int]
     t: int
-    columns: Sequence[Column] = ()
+    columns: Sequence[ColumnProfile] = ()
 
 
 @runtime_checkable
-class NextMove(Protocol):
+class MoveSource(Protocol):
     """Proposes the next challenger, and learns what became of it."""
 
-    def next(self, asked: Asked) -> Move | None:
+    def next(self, asked: MoveRequest) -> Move | None:
         """A move that is not live."""
 
     def crowned(self, move: Move | None, dethroned: Config) -> None:
@@ -56,12 +64,12 @@ class NextMove(Protocol):
         """The challenger left after n examples, and is to rest until example `until`."""
 
     def candidates(
-        self, champion: Config, groups: Sequence[str], columns: Sequence[Column] = ()
+        self, champion: Config, groups: Sequence[str], columns: Sequence[ColumnProfile] = ()
     ) -> Iterable[Product]:
         """The products that are worth screening, most likely ones first; of one: derived groups."""
 
 
-class Turns:
+class MoveRotation:
     """Kinds of moves take turns; within one, whoever was tried least, in the order given."""
 
     def __init__(self) -> None:
@@ -83,8 +91,8 @@ class Turns:
 
     def pick(
         self,
-        kinds: Mapping[str, Callable[[], Iterable[Offer]]],
-        asked: Asked,
+        kinds: Mapping[str, Callable[[], Iterable[MoveOption]]],
+        asked: MoveRequest,
     ) -> Move | None:
         """The kind with the fewest live, then the least examples; of it the least tried.
 
@@ -106,7 +114,9 @@ class Turns:
                     return found
         return None
 
-    def _least_tried(self, kind: str, offers: Iterable[Offer], taken: set[Config]) -> Move | None:
+    def _least_tried(
+        self, kind: str, offers: Iterable[MoveOption], taken: set[Config]
+    ) -> Move | None:
         least: Move | None = None
         for name, make in offers:
             tried = self.tried.get((kind, name), 0)
@@ -119,20 +129,20 @@ class Turns:
         return least
 
 
-def same(config: Config) -> Config:
+def constant(config: Config) -> Config:
     """What makes a configuration that is there already."""
     return config
 
 
-class Given(Turns):
+class OracleMoves(MoveRotation):
     """The challengers of a ConfigOracle of one's own, in its order.
 
     It is asked once a reign, and again when groups have appeared.
 
-    >>> from chacha import Screening
+    >>> from chacha.rules.contest import Screening
     >>> from chacha.rules.contest.screen import Screen
-    >>> given = Given(lambda champion, groups: [champion.with_product(groups)])
-    >>> given.next(Asked(Config(), "ab", Screen(Screening()), {}, t=0)).config.since(Config())
+    >>> given = OracleMoves(lambda champion, groups: [champion.with_product(groups)])
+    >>> given.next(MoveRequest(Config(), "ab", Screen(Screening()), {}, t=0)).config.since(Config())
     '+ab'
     """
 
@@ -142,14 +152,14 @@ class Given(Turns):
         self.proposed: list[Config] | None = None
         self._groups: tuple[str, ...] = ()
 
-    def next(self, asked: Asked) -> Move | None:
+    def next(self, asked: MoveRequest) -> Move | None:
         """Of what the oracle proposed, whoever was tried least."""
         groups = tuple(asked.groups)
         if self.proposed is None or groups != self._groups:
             found = proposals_of(self.oracle, asked.champion, asked.groups)
             self.proposed = list(dict.fromkeys([*(self.proposed or ()), *found]))
             self._groups = groups
-        offers = [(str(config), partial(same, config)) for config in self.proposed]
+        offers = [(str(config), partial(constant, config)) for config in self.proposed]
         return self.pick({"given": lambda: offers}, asked)
 
     def crowned(self, move: Move | None, dethroned: Config) -> None:
@@ -158,7 +168,7 @@ class Given(Turns):
         self.proposed = None
 
     def candidates(
-        self, champion: Config, groups: Sequence[str], columns: Sequence[Column] = ()
+        self, champion: Config, groups: Sequence[str], columns: Sequence[ColumnProfile] = ()
     ) -> Iterable[Product]:
         """Nothing is screened."""
         return ()

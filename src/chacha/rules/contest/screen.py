@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 
 from chacha.config.config import Config, Product
 from chacha.data.example import Example, Feature
-from chacha.rules.contest.screening import Screening, Widths, cells_for, combinations, mean_features
+from chacha.rules.contest.screening import Screening
+from chacha.rules.feature_counts import Widths, cells_for, mean_features, product_features
 
 __all__ = ["Candidate", "Screen"]
 
@@ -170,7 +171,7 @@ class Screen:
                 if name not in kept:
                     kept[name] = example.derived.get(name, ())
             counts = [len(kept[name]) for name in candidate.product]
-            width = combinations(candidate.product, [float(count) for count in counts])
+            width = product_features(candidate.product, [float(count) for count in counts])
             if 0.0 < width <= least:
                 if width > self.credit:
                     return

@@ -1,27 +1,17 @@
-"""Screening: how much it may cost, what it finds, and how wide products are."""
+"""Screening: which candidate products are worth a challenger, and what finding out may cost."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import islice, takewhile
 from typing import Protocol
 
 from chacha.config.config import Config, Product
-from chacha.config.derived_groups import derived, larger, wider
 from chacha.errors import ConfigError
+from chacha.rules.stream_facts import StreamFacts
 
-__all__ = [
-    "Gains",
-    "Screening",
-    "Widths",
-    "cells_for",
-    "combinations",
-    "mean_features",
-]
-
-MOST_CELLS = 4096
-MOST_COUNTED = 10_000  # widths that are kept
+__all__ = ["CandidateScreen", "CandidateWindow", "Screening"]
 
 
 @dataclass(frozen=True)
@@ -60,7 +50,7 @@ class Screening:
             )
 
 
-class Gains(Protocol):
+class CandidateScreen(Protocol):
     """What a screen has found, wherever it is kept."""
 
     @property
@@ -84,87 +74,64 @@ class Gains(Protocol):
         """Begin anew with these candidates; `sizes` has the distinct features of the groups."""
 
 
-def cells_for(product: Product, sizes: Mapping[str, int]) -> int:
-    """Room for a product's features: a power of two, twice as many, 4096 at most.
+class CandidateWindow:
+    """Sets the candidates of a screen, anew for every champion and whenever groups appear.
 
-    >>> cells_for(("a", "b"), {"a": 1, "b": 1}), cells_for(("a", "b"), {"a": 3, "b": 3})
-    (4, 32)
-    """
-    size = combinations(product, [larger(name, sizes) for name in product])
-    cells = 4
-    while cells < 2 * size and cells < MOST_CELLS:
-        cells *= 2
-    return cells
+    If there are more than `most`, the best quarter stays and the next ones get their turn, as
+    soon as all at hand are known; after the last come the first again.
 
-
-def combinations(names: Product, counts: Sequence[float]) -> float:
-    """How many features a product has; a group that stands twice gives combinations.
-
-    >>> combinations(("a", "a", "b"), [3.0, 3.0, 2.0])
-    12.0
-    """
-    if len(names) == 1 or (len(names) == 2 and names[0] != names[1]):  # most are
-        return max(counts[0], 0.0) * (max(counts[1], 0.0) if len(names) == 2 else 1.0)
-    width = 1.0
-    at = 0
-    for _, same in groupby(names):
-        for times, _ in enumerate(same):
-            width = width * (counts[at] + times if counts[at] > 0 else 0.0) / (times + 1.0)
-            at += 1
-    return width
-
-
-def mean_features(
-    active: Mapping[str, int], examples: int, sizes: Mapping[str, int]
-) -> Mapping[str, float]:
-    """Features of the groups in an example; before the first, all there are.
-
-    >>> mean_features({"a": 3}, 2, {}), mean_features({}, 0, {"a": 3})
-    ({'a': 1.5}, {'a': 3.0})
-    """
-    found = active if examples else sizes
-    raw = {group: n for group, n in found.items() if n and derived(group) is None}
-    return {group: total / max(examples, 1) for group, total in raw.items()}
-
-
-class Widths:
-    """How many features groups, products and configurations give an example, about.
-
-    Each is counted once: a decision asks for the same ones again and again.
-
-    >>> widths = Widths({"a": 2.0, "b": 3.0})
-    >>> widths.of_product(("a", "b")), widths.of_config(Config(["ab"]))
-    (6.0, 12.0)
+    >>> from types import SimpleNamespace
+    >>> from chacha.rules.contest.screen import Screen
+    >>> screen = Screen(Screening(share=0.0, most=4))
+    >>> window = CandidateWindow(Screening(share=0.0, most=4))
+    >>> facts = SimpleNamespace(groups="abcdefg", sizes={}, columns=())
+    >>> def pairs():
+    ...     return (("a", letter) for letter in "bcdefg")
+    >>> for _ in range(3):
+    ...     window.set(screen, Config(), facts, pairs)
+    ...     print(*("".join(p) for p in screen.products))
+    ab ac ad ae
+    af ag ab ac
+    ad ae af ag
     """
 
-    def __init__(self, means: Mapping[str, float]) -> None:
-        self.means = means
-        self._groups = dict(means)
-        self._products: dict[Product, float] = {}
-        self._configs: dict[Config, float] = {}
+    def __init__(self, policy: Screening) -> None:
+        self.policy = policy
+        self._for: tuple[Config, tuple[str, ...], tuple[Product, ...]] | None = None
+        self._next = 0  # of the candidates whose turn comes
+        self._more = False
 
-    @property
-    def full(self) -> bool:
-        """Whether so many were counted that it is time to forget them."""
-        return len(self._products) + len(self._configs) > MOST_COUNTED
+    def set(
+        self,
+        screen: CandidateScreen,
+        champion: Config,
+        facts: StreamFacts,
+        candidates: Callable[[], Iterable[Product]],
+    ) -> None:
+        """Look whether the candidates should be others, and set them."""
+        derived = tuple(takewhile(lambda p: len(p) == 1, candidates()))
+        now = champion, tuple(facts.groups), derived
+        if now != self._for:
+            self._for, self._next, kept = now, 0, {}
+            self._more = (
+                sum(1 for _ in islice(candidates(), self.policy.most + 1)) > self.policy.most
+            )
+        elif self._more and (screen.known or self.policy.share == 0.0):
+            gains = screen.gains()
+            best = sorted(gains, key=lambda p: -gains[p])[: self.policy.most // 4]
+            kept = dict.fromkeys(best)
+        else:
+            return
+        products = [*kept, *self._turn(candidates, self.policy.most - len(kept), kept)]
+        screen.set(products, facts.sizes)
 
-    def of_group(self, name: str) -> float:
-        """A group's features in an example."""
-        if name not in self._groups:
-            self._groups[name] = wider(name, self.means)
-        return self._groups[name]
-
-    def of_product(self, product: Product) -> float:
-        """A product's features in an example."""
-        if product not in self._products:
-            counts = [*map(self.of_group, product)]
-            self._products[product] = combinations(product, counts)
-        return self._products[product]
-
-    def of_config(self, config: Config) -> float:
-        """The constant, the single features, those of derived groups and of products."""
-        if config not in self._configs:
-            own = sum(map(self.of_group, config.features))
-            products = sum(map(self.of_product, config.interactions))
-            self._configs[config] = 1.0 + sum(self.means.values()) + own + products
-        return self._configs[config]
+    def _turn(
+        self, candidates: Callable[[], Iterable[Product]], room: int, kept: Mapping[Product, None]
+    ) -> list[Product]:
+        """The next candidates; after the last come the first again."""
+        taken = list(islice(candidates(), self._next, self._next + room))
+        self._next += room
+        if self._more and len(taken) < room:
+            self._next = room - len(taken)
+            taken += islice(candidates(), self._next)
+        return [p for p in dict.fromkeys(taken) if p not in kept]

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from chacha.config.config import Value
 from chacha.config.space import Choice, Domain
 
-__all__ = ["Point", "Steps"]
+__all__ = ["Point", "ValueSteps"]
 
 STEP = 0.1  # of the unit cube's diagonal
 SMALLEST = 0.25  # of the first step
@@ -30,7 +30,7 @@ class Point(NamedTuple):
     values: Mapping[str, Value]
 
 
-class Steps:
+class ValueSteps:
     """The points around the champion's, one round at a time.
 
     A win two steps away doubles the step. When every point of a round was tried twice in vain,
@@ -38,7 +38,7 @@ class Steps:
     changed elsewhere, the first step is as good as any again.
 
     >>> from chacha.config.space import LogUniform
-    >>> steps = Steps({"learning_rate": LogUniform(2**-11, 2**9)}, seed=0)
+    >>> steps = ValueSteps({"learning_rate": LogUniform(2**-11, 2**9)}, seed=0)
     >>> [p.values["learning_rate"] for p in steps.around({"learning_rate": 0.5})]
     [2.0, 8.0, 0.125, 0.03125]
     """

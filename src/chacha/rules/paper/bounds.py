@@ -7,34 +7,9 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from chacha.errors import ConfigError
+from chacha.rules.standing import Standing
 
-__all__ = ["Bound", "Evidence", "SampleComplexity", "Standing", "better_than", "worse_than"]
-
-
-@dataclass(slots=True)
-class Standing:
-    """Progressive validation: what one live model lost so far (L^PV, section 3.1).
-
-    >>> s = Standing()
-    >>> s.add(1.0); s.add(4.0, weight=0.5)
-    >>> s.n, s.mean
-    (2, 2.0)
-    """
-
-    n: int = 0
-    total: float = 0.0
-    weight: float = 0.0
-
-    def add(self, loss: float, weight: float = 1.0) -> None:
-        """Charge one example's loss, made before the model learned from it."""
-        self.n += 1
-        self.total += weight * loss
-        self.weight += weight
-
-    @property
-    def mean(self) -> float:
-        """L^PV: the (weighted) mean loss; 0 before the first example."""
-        return self.total / self.weight if self.weight > 0 else 0.0
+__all__ = ["Bound", "Evidence", "SampleComplexity", "better_than", "worse_than"]
 
 
 class Bound(NamedTuple):

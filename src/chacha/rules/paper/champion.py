@@ -14,10 +14,11 @@ from typing import Any, ClassVar
 from chacha.config.config import Config
 from chacha.rules.decisions import Decision, Eliminated, Promoted, Retired, WentLive
 from chacha.rules.oracle import ConfigOracle, proposals_of
-from chacha.rules.paper.bounds import Bound, Evidence, Standing, better_than, worse_than
+from chacha.rules.paper.bounds import Bound, Evidence, better_than, worse_than
 from chacha.rules.paper.scheduler import Scheduler
-from chacha.rules.starting import FromScratch, HeadStart
-from chacha.rules.stream_facts import Round, Seen
+from chacha.rules.standing import Standing
+from chacha.rules.starting import FromScratch, Starting
+from chacha.rules.stream_facts import ScoredExample, StreamFacts
 
 __all__ = ["ChampionChallengers"]
 
@@ -30,20 +31,20 @@ class ChampionChallengers:
 
     >>> from types import SimpleNamespace
     >>> from chacha.rules.paper.bounds import SampleComplexity
-    >>> seen = SimpleNamespace(groups="ab", raw_features=2, loss_range=1.0, complexity=lambda c: 2)
+    >>> facts = SimpleNamespace(groups="ab", raw_features=2, loss_range=1.0, complexity=lambda c: 2)
     >>> def oracle(champion, groups):
     ...     return [champion.with_product(groups)]
     >>> cc = ChampionChallengers(Config(), budget=2, oracle=oracle, evidence=SampleComplexity())
-    >>> [d.kind for d in cc.begin(seen)]
+    >>> [d.kind for d in cc.begin(facts)]
     ['WentLive']
     >>> while cc.champion == Config():
-    ...     decisions = cc.learn({Config(): 0.9, Config(["ab"]): 0.1}, seen)
+    ...     decisions = cc.learn({Config(): 0.9, Config(["ab"]): 0.1}, facts)
     >>> cc.t, [d.kind for d in decisions]
     (1, ['Promoted'])
     """
 
     scheduling: ClassVar[type[Scheduler]] = Scheduler
-    starting: ClassVar[FromScratch | HeadStart] = FromScratch()  # Algorithm 2, line 13
+    starting: ClassVar[Starting] = FromScratch()  # Algorithm 2, line 13
 
     def __init__(
         self,
@@ -82,39 +83,39 @@ class ChampionChallengers:
         """What else is set, for reports."""
         return {"lease_factor": self.lease_factor}
 
-    def begin(self, seen: Seen) -> list[Decision]:
+    def begin(self, facts: StreamFacts) -> list[Decision]:
         """Line 2, and line 5 for the first example."""
-        self._expand(seen)  # 2
-        return self._schedule(seen, self._bounds(seen))
+        self._expand(facts)  # 2
+        return self._schedule(facts, self._bounds(facts))
 
-    def charge(self, made: Round, seen: Seen) -> None:
+    def charge(self, scored: ScoredExample, facts: StreamFacts) -> None:
         """Lines 3, 8 and 9 for one example; losses are charged by their bounded proxy."""
-        raw = made.raw.items() if made.weight > 0 else ()
-        self._add({c: seen.proxy(p, made.y) for c, p in raw}, made.weight)
+        raw = scored.raw.items() if scored.weight > 0 else ()
+        self._add({c: facts.proxy(p, scored.y) for c, p in raw}, scored.weight)
 
     def learn(
-        self, losses: Mapping[Config, float], seen: Seen, weight: float = 1.0
+        self, losses: Mapping[Config, float], facts: StreamFacts, weight: float = 1.0
     ) -> list[Decision]:
         """Lines 3 and 8-17 for one example, then line 5 for the next.
 
         `losses` has every model that predicted the example; one that went live since the
-        prediction was made has made none and is not charged.
+        prediction was scored has scored none and is not charged.
         """
         self._add(losses, weight)
-        return self.decide(seen)
+        return self.decide(facts)
 
     def _add(self, losses: Mapping[Config, float], weight: float) -> None:
         self.t += 1  # 3
         for c in [c for c in self.live if c in losses]:  # 8
             self.standing[c].add(losses[c], weight)  # 9
 
-    def decide(self, seen: Seen) -> list[Decision]:
+    def decide(self, facts: StreamFacts) -> list[Decision]:
         """Lines 10-17 by the standings as they are, then line 5 for the next example.
 
         Without a test that fires and a lease that ends, it changes the incumbent at most.
         """
         decisions: list[Decision] = []
-        bounds = self._bounds(seen)
+        bounds = self._bounds(facts)
         old = self.champion  # 10
         for c in self.tested:  # 11
             if self.standing[c].n < self.evidence.burn_in:
@@ -124,20 +125,20 @@ class ChampionChallengers:
             elif worse_than(bounds[c], bounds[self.champion]):  # 14
                 decisions.append(self._eliminate(c, bounds))  # 15
         if self.champion != old:  # 16
-            self._expand(seen)  # 17
-        return decisions + self._schedule(seen, self._bounds(seen) if decisions else bounds)
+            self._expand(facts)  # 17
+        return decisions + self._schedule(facts, self._bounds(facts) if decisions else bounds)
 
-    def bound(self, c: Config, seen: Seen) -> Bound:
+    def bound(self, c: Config, facts: StreamFacts) -> Bound:
         """L^PV and ε of a live configuration."""
-        standing, d = self.standing[c], seen.complexity(c)
-        return self.evidence.bound(standing, d, len(self.S), seen.loss_range)
+        standing, d = self.standing[c], facts.complexity(c)
+        return self.evidence.bound(standing, d, len(self.S), facts.loss_range)
 
-    def _bounds(self, seen: Seen) -> dict[Config, Bound]:
-        return {c: self.bound(c, seen) for c in self.live}
+    def _bounds(self, facts: StreamFacts) -> dict[Config, Bound]:
+        return {c: self.bound(c, facts) for c in self.live}
 
-    def _expand(self, seen: Seen) -> None:
+    def _expand(self, facts: StreamFacts) -> None:
         """S ← S + ConfigOracle(C), never one proposed before."""
-        for c in proposals_of(self.oracle, self.champion, seen.groups):
+        for c in proposals_of(self.oracle, self.champion, facts.groups):
             if c not in self.proposed:
                 self.proposed.add(c)
                 self.S[c] = None
@@ -167,14 +168,14 @@ class ChampionChallengers:
         n, lower, upper = self.standing[c].n, bounds[c].lower, bounds[self.champion].upper
         return Eliminated(self.t, c, self.champion, n, lower, upper)
 
-    def _schedule(self, seen: Seen, bounds: Mapping[Config, Bound]) -> list[Decision]:
+    def _schedule(self, facts: StreamFacts, bounds: Mapping[Config, Bound]) -> list[Decision]:
         """Line 5, and the incumbent of line 6."""
         self.B, decisions = self.scheduler.schedule(
             self.B,
             self.S,
             n={c: self.standing[c].n for c in self.B},
             upper={c: bounds[c].upper for c in self.B},
-            n_min=self._n_min(seen),
+            n_min=self._n_min(facts),
             t=self.t,
         )
         for decision in decisions:
@@ -188,6 +189,6 @@ class ChampionChallengers:
         self.incumbent = min(upper, key=upper.__getitem__)  # 6
         return decisions
 
-    def _n_min(self, seen: Seen) -> int:
+    def _n_min(self, facts: StreamFacts) -> int:
         """The first lease: 5 times the raw features in the paper."""
-        return max(1, self.lease_factor * seen.raw_features)
+        return max(1, self.lease_factor * facts.raw_features)

@@ -14,7 +14,7 @@ from chacha.config.config import Config
 from chacha.rules.decisions import Decision
 from chacha.rules.paper.champion import ChampionChallengers
 from chacha.rules.paper.scheduler import FOREVER, Scheduler
-from chacha.rules.stream_facts import Seen
+from chacha.rules.stream_facts import StreamFacts
 
 __all__ = ["AggressiveScheduling", "Exhaustive", "RandomChallengers", "WithoutChampion"]
 
@@ -124,14 +124,14 @@ class WithoutChampion(AggressiveScheduling):
             return ()
         return tuple(c for c in self.B if c in self.S and c != self.champion)
 
-    def begin(self, seen: Seen) -> list[Decision]:
+    def begin(self, facts: StreamFacts) -> list[Decision]:
         """As Algorithm 1; then the initial configuration is one of S, with the first lease."""
-        self._expand(seen)
+        self._expand(facts)
         if self.S and self.champion not in self.S:
             self.S = {self.champion: None, **self.S}
             self.B = [self.champion]
-            self.scheduler.lease[self.champion] = self._n_min(seen)
-        return self._schedule(seen, self._bounds(seen))
+            self.scheduler.lease[self.champion] = self._n_min(facts)
+        return self._schedule(facts, self._bounds(facts))
 
     def _crown(self, c: Config) -> None:
         """C ← c; everyone keeps its slot and its lease."""

@@ -1,0 +1,75 @@
+"""The facts of a stream as the native engine counts them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from chacha._native import Engine
+from chacha.config.config import Config
+from chacha.config.derived_groups import ColumnProfile
+from chacha.losses import Loss
+from chacha.rules.feature_counts import complexity
+
+__all__ = ["NativeStreamFacts"]
+
+
+class NativeStreamFacts:
+    """The engine's counts as :class:`~chacha.rules.stream_facts.StreamFacts`.
+
+    >>> from chacha.losses import Squared
+    >>> from chacha.pools.native import NativePool
+    >>> NativeStreamFacts(NativePool().engine, Squared()).groups
+    []
+    """
+
+    def __init__(self, engine: Engine, loss: Loss) -> None:
+        self._engine, self._loss = engine, loss
+        self._version = 0
+        self._columns: Sequence[ColumnProfile] = ()
+
+    @property
+    def low(self) -> float:
+        """The smallest label; infinite before the first."""
+        return self._engine.low
+
+    @property
+    def high(self) -> float:
+        """The largest label; minus infinity before the first."""
+        return self._engine.high
+
+    @property
+    def groups(self) -> Sequence[str]:
+        """The names of all groups, sorted, including those without a feature yet."""
+        return sorted(self._engine.sizes)
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """The number of distinct features of each group."""
+        return self._engine.sizes
+
+    @property
+    def raw_features(self) -> int:
+        """The number of distinct raw features over all groups, without the constant."""
+        return self._engine.raw_features
+
+    @property
+    def columns(self) -> Sequence[ColumnProfile]:
+        """Profiles of the columns that features may be derived from."""
+        version = self._engine.profile_version
+        if version != self._version:
+            self._columns = sorted(ColumnProfile(*facts) for facts in self._engine.profile)
+            self._version = version
+        return self._columns
+
+    @property
+    def loss_range(self) -> float:
+        """The range of the bounded loss over the labels so far."""
+        return self._loss.proxy_range(self.low, self.high) if self.low <= self.high else 0.0
+
+    def complexity(self, config: Config) -> float:
+        """Return d_c."""
+        return complexity(config, self._engine.sizes, self._engine.raw_features)
+
+    def proxy(self, raw: float, y: float) -> float:
+        """Return the bounded loss of a prediction."""
+        return self._loss.proxy(raw, y, self.low, self.high)

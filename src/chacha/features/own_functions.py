@@ -1,0 +1,128 @@
+"""Functions of the user that turn a row into the derived group `own(NAME)`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+from chacha.config.derived_groups import derived
+from chacha.data.example import DEFAULT_GROUP, Example, finite
+from chacha.data.vw_text import escape, unescape
+from chacha.errors import BadExample, ConfigError
+
+__all__ = ["OwnFunctions"]
+
+
+class TextRow(Mapping[str, Any]):
+    """The features of an example by name: for user functions, where there is no row.
+
+    Words are words, and what is 0 is not there. Where two groups have a name, it is the first
+    one's; `group.name` tells them apart.
+
+    >>> from chacha.data.example import parse_line
+    >>> row = TextRow(parse_line("|a km:2 city=New%20York |b km:3"))
+    >>> dict(row), row["b.km"], row.get("hour", 0.0)
+    ({'km': 2.0, 'city': 'New York'}, 3.0, 0.0)
+    """
+
+    def __init__(self, example: Example) -> None:
+        self._flat: dict[str, Any] = {}
+        self._full: dict[str, Any] = {}
+        for group, features in example.groups.items():
+            if derived(group) is None:
+                for name, value in _named({f.name: f.value for f in features}):
+                    self._flat.setdefault(name, value)
+                    if group != DEFAULT_GROUP:
+                        self._full[f"{unescape(group)}.{name}"] = value
+
+    def __getitem__(self, name: str) -> Any:
+        return self._flat[name] if name in self._flat else self._full[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._flat)
+
+    def __len__(self) -> int:
+        return len(self._flat)
+
+
+def _named(features: Mapping[str, float]) -> Iterator[tuple[str, Any]]:
+    """Names and values; the only `column=word` of a column is its word."""
+    parts = {name: name.replace(":", "=").partition("=") for name in features}
+    columns = [column for column, sign, _ in parts.values() if sign]
+    for name, value in features.items():
+        column, sign, word = parts[name]
+        if column and sign and value == 1.0 and columns.count(column) == 1:
+            yield unescape(column), unescape(word)
+        else:
+            yield unescape(name), value
+
+
+class OwnFunctions:
+    """User functions: what they return is a group of the example.
+
+    They are given what the example was made of, by column: numbers, words, dates, None where a
+    cell is empty.
+
+    >>> from chacha.data.example import parse_line
+    >>> own = OwnFunctions({"speed": lambda x: {"kmh": x["km"] / x["h"]}})
+    >>> own(parse_line("|a km:3 h:2")).line
+    '|a km:3 h:2 |own(speed) kmh:1.5'
+    >>> own(parse_line("|a km:3"))
+    Traceback (most recent call last):
+    chacha.errors.BadExample: own(speed) failed: KeyError: 'h'
+    """
+
+    def __init__(self, functions: Mapping[str, Callable[[Any], Mapping[str, float]]]) -> None:
+        self.functions = dict(functions)
+
+    def __call__(self, example: Example) -> Example:
+        """The example with the groups of all functions; a group that it has already stays."""
+        more = {
+            group: self.pairs(name, example)
+            for name in self.functions
+            if (group := f"own({name})") not in example.groups
+        }
+        return replace(example, row=None).with_groups(more) if more else example
+
+    def pairs(self, name: str, example: Example) -> list[tuple[str, float]]:
+        """What one function gives for an example: names, safe for VW text, and numbers."""
+        group, row = f"own({name})", example.row
+        try:
+            found: Any = self.functions[name](TextRow(example) if row is None else _frozen(row))
+        except Exception as error:
+            told = f"{group} failed: {type(error).__name__}: {error!s:.200}"
+            raise BadExample(told, f"{group} failed") from error
+        if not isinstance(found, Mapping):
+            raise _wrong(group, found, example)
+        return [(_name(group, key, example), _number(group, key, found[key])) for key in found]
+
+
+def _frozen(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    return MappingProxyType(dict(row))
+
+
+def _wrong(group: str, got: Any, example: Example) -> ConfigError:
+    place = f"{example.place}: " if example.place else ""
+    return ConfigError(f"{place}{group} must return names with numbers, got {got!r:.60}")
+
+
+def _name(group: str, key: Any, example: Example) -> str:
+    if not isinstance(key, str) or not key:
+        raise _wrong(group, {key: ...}, example)
+    try:
+        key.encode()
+    except UnicodeEncodeError as error:
+        told = f"{group} gave a name that is not UTF-8 text: {error}"
+        raise BadExample(told, "not UTF-8") from error
+    return escape(key)
+
+
+def _number(group: str, key: str, value: Any) -> float:
+    try:
+        return finite(math.nan if isinstance(value, (str, bytes)) else value, "value")
+    except BadExample as error:
+        told = f"{group} gave {key!r:.60} = {value!r:.60}; values must be finite numbers"
+        raise BadExample(told, f"{group} not finite") from error
