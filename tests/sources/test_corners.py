@@ -37,7 +37,7 @@ from chacha import (
     open_source,
 )
 from chacha.sources.reading.byte_stream import open_bytes
-from chacha.sources.writers import SCHEMA
+from chacha.sources.formats.example_parquet_file import EXAMPLE_SCHEMA
 from tests.cli.test_cli import cli
 from tests.sources.test_sources import bad, good
 
@@ -398,7 +398,7 @@ def test_sparse_arff_and_quotes(tmp_path: Path) -> None:
     found = shown(path)
     assert found[0] == "2.0 |a |c c=a}b |s"
     assert found[1] == "1.0 |a |c c=%20q%20 |s"
-    assert "index 0 stands twice" in found[2]
+    assert "index 0 occurs twice" in found[2]
     assert "'{' without '}'" in found[3]
     assert found[4] == "3.0 |a a |c c=%20q%20 |s s=17", "a string is no number"
     assert found[5] == "0.0 |a a:2.0 |c c=a}b |s"
@@ -581,7 +581,7 @@ def test_names_in_parquet_of_examples_are_checked(tmp_path: Path) -> None:
         for n in names
     ]
     path = tmp_path / "e.parquet"
-    pq.write_table(pa.Table.from_pylist(rows, SCHEMA), path)
+    pq.write_table(pa.Table.from_pylist(rows, EXAMPLE_SCHEMA), path)
     found = list(open_source(path))
     assert [isinstance(row, Example) for row in found] == [False] * 11 + [True]
     assert {row.reason for row in found if isinstance(row, Bad)} == {"malformed"}

@@ -149,7 +149,7 @@ BAD = [
     ("{'a': 1}", "malformed JSON", "at character 2: "),
     ("[1]", "malformed JSON", r"\[1\] is not an object"),
     ("5", "malformed JSON", "5 is not an object"),
-    ('{"x": 1, "x": 2}', "malformed JSON", "the key 'x' comes twice in one object"),
+    ('{"x": 1, "x": 2}', "malformed JSON", "the key 'x' occurs twice in one object"),
     ('{"b": 0, "a": {"y": 1, "x": 1, "x": 2}}', "malformed JSON", "the key 'x' comes twice"),
     ('{"a": {"x": ' * 5000, "malformed JSON", "too deep|at character"),
     ('{"a":' * 99999 + "{}" + "}" * 99999, "malformed JSON", "nested too deep"),

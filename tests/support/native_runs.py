@@ -15,7 +15,7 @@ import chacha
 from chacha import BadExample, ChaCha, ChampionChallengers, Example, OnBad, SampleComplexity
 from chacha.rules.contest.contest import Contest
 from chacha.sources.formats.vw_file import VWFile, vw_row
-from chacha.sources.reading.byte_stream import ByteReader, Raw
+from chacha.sources.reading.byte_stream import ByteReader, RawFile
 
 __all__ = ["WAYS", "PlainEvidence", "a_file", "lines_of", "made", "state", "tracked"]
 
@@ -112,7 +112,7 @@ def _file(lines: Sequence[str]) -> VWFile:
 
 
 def _pipe(file: io.BytesIO) -> VWFile:
-    return VWFile("-", file=ByteReader(Raw(file, "-"), "-"))
+    return VWFile("-", file=ByteReader(RawFile(file, "-"), "-"))
 
 
 def _by_steps(model: ChaCha, lines: Sequence[str], seed: int) -> Track:

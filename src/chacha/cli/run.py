@@ -41,7 +41,7 @@ from chacha.source_profile import with_log_target
 from chacha.sources import (
     DictReader,
     Format,
-    Logged,
+    LogLabels,
     LogTarget,
     OnBad,
     Source,
@@ -122,7 +122,7 @@ def run(
     settings = {**model.settings, **told, "baseline": baseline, "table": describe(table)}
     screen = Screen(model, Spacing(spacing), quiet)
     stream = _open(model, source, table, form, log_target, on_bad)
-    settings["log_shift"] = stream.shift if isinstance(stream, Logged) else None
+    settings["log_shift"] = stream.shift if isinstance(stream, LogLabels) else None
     stretches = model.stretches(
         stream,
         limit=limit,
