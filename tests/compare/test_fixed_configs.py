@@ -20,7 +20,7 @@ from chacha.compare.jobs import Job, LookAt
 from chacha.compare.result_cache import Kept
 from chacha.source_profile import Survey, survey
 from chacha.sources import DictReader
-from tests.cli.test_cli import cli
+from tests.support.command_line import cli
 from tests.support.comparing import compared, outcome
 
 FRIED = "synth:fried,n=2000"

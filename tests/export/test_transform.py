@@ -20,7 +20,7 @@ from chacha import BadExample, ChaCha, Config, ConfigError, Interactions, PoolEr
 from chacha.config.derived_groups import Features
 from chacha.config.space import RATES
 from chacha.export.feature_file import FeatureFile, features_path
-from tests.cli.test_cli import cli
+from tests.support.command_line import cli
 
 SPACE: Any = {"interactions": Interactions(), "learning_rate": RATES, "features": Features()}
 

@@ -260,7 +260,8 @@ def test_row_by_row_and_in_blocks_are_the_same_for_every_kind_of_column() -> Non
 def test_blocks_without_empty_cells_stay_as_they_are() -> None:
     full = pa.table({"a": [1.0, 2.0] * 300, "b": [0.0, 3.0] * 300, "y": [1.0, 2.0] * 300})
     plain, offering = (
-        list(blocks_of(open_source(full, TARGET, DictReader(offer_missing=on)))) for on in (False, True)
+        list(blocks_of(open_source(full, TARGET, DictReader(offer_missing=on))))
+        for on in (False, True)
     )
     for before, after in zip(plain, offering, strict=True):
         assert isinstance(before, TableBlock)
@@ -288,7 +289,8 @@ def test_what_is_asked_for_goes_over_offers() -> None:
                 open_source(what, spec)
             )
     assert lines(TABLE, TARGET) == [
-        line.partition(" |missing(")[0] for line in lines(TABLE, TARGET, DictReader(offer_missing=True))
+        line.partition(" |missing(")[0]
+        for line in lines(TABLE, TARGET, DictReader(offer_missing=True))
     ]
     offer = TableSpec(target="y", missing=Missing.OFFER)
     assert lines(TABLE, offer) == lines(TABLE, TARGET, DictReader(offer_missing=True))

@@ -22,7 +22,7 @@ from chacha import (
     SourceError,
     TableSpec,
 )
-from tests.sources.test_sources import lines
+from tests.support.sources import lines
 
 CLEAN = lines(1300)
 AT = 250

@@ -27,7 +27,7 @@ from chacha import BadExample, ChaCha, NativePool, OnBad, SourceError, TableSpec
 from chacha.sources.reading import byte_stream as bytestream
 from chacha.sources.reading import lines as cutting
 from chacha.sources.reading.prefetch import Prefetch
-from tests.sources.test_sources import bad, good, lines
+from tests.support.sources import bad, good, lines
 
 NUMBERS = "".join(f"{i % 7},{i % 5}\n" for i in range(200))
 SVM = "1 1:0.5 3:1\n"

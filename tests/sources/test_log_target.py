@@ -13,7 +13,7 @@ import pytest
 import chacha
 from chacha import ConfigError, LogTarget, OnBad, Rows, TableSpec, with_log_target
 from chacha.source_profile import Survey, survey
-from tests.cli.test_cli import cli
+from tests.support.command_line import cli
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from chacha import ConfigError, SourceError, TableSpec, open_source
-from tests.sources.test_sources import TEXT, good, lines
+from tests.support.sources import TEXT, good, lines
 
 TABLE = pa.table({"x": [1.5, 2.5], "c": ["u", "v"], "y": [1.0, 2.0]})
 ROWS = ["1.0 |x x:1.5 |c c=u", "2.0 |x x:2.5 |c c=v"]

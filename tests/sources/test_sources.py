@@ -28,23 +28,7 @@ from chacha.sources.reading.byte_stream import TABLE_BYTES, ByteReader, RawFile
 from chacha.sources.tables.batch import Batch
 from chacha.sources.tables.reader import TableReader
 from chacha.sources.tables.schema import Schema
-
-
-def lines(n: int = 50, stream: str = "interactions") -> list[str]:
-    return [row.line for row in good(open_source(f"synth:{stream},n={n}"))]
-
-
-def good(source: chacha.Source) -> list[Example]:
-    rows = list(source)
-    assert not [row for row in rows if isinstance(row, Bad)]
-    return [row for row in rows if isinstance(row, Example)]
-
-
-def bad(source: chacha.Source) -> list[str]:
-    return [str(row) for row in source if isinstance(row, Bad)]
-
-
-TEXT = "\n".join(lines()) + "\n"
+from tests.support.sources import TEXT, bad, good, lines
 
 
 def _lz4(data: bytes) -> bytes:
