@@ -112,7 +112,7 @@ ROWS: dict[str, tuple[str, str, str, str]] = {
         "",
     ),
     "JSON that is a list": ("a.jsonl", '{"x": 1, "y": 2}\n[1]\n', "jq -c", ""),
-    "a key twice": ("a.jsonl", '{"x": 1, "y": 2}\n{"x": 1, "x": 2, "y": 2}\n', "comes twice", ""),
+    "a key twice": ("a.jsonl", '{"x": 1, "y": 2}\n{"x": 1, "x": 2, "y": 2}\n', "occurs twice", ""),
     "half a letter": (
         "a.jsonl",
         '{"x": 1, "y": 2}\n{"x\\ud800": 1, "y": 2}\n',

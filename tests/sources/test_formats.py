@@ -218,7 +218,7 @@ def test_groups_by_column_prefix_and_pattern() -> None:
     assert good(by_prefix)[0].line == ("1.0 |user user_age:1.5 user.id=u |item item_id=i |z z:2.0")
     by_pattern = open_source(table, TableSpec(groups={"u": ("user*",), "i": ("item_id",)}))
     assert good(by_pattern)[0].line == "1.0 |u user_age:1.5 user.id=u |i item_id=i |rest z:2.0"
-    with pytest.raises(ConfigError, match="stands in two groups"):
+    with pytest.raises(ConfigError, match="is in two groups"):
         list(open_source(table, TableSpec(groups={"u": ("user*",), "i": ("*_id", "user.id")})))
     with pytest.raises(ConfigError, match=r"--type names column 'zz'.*the columns are: user_age"):
         list(open_source(table, TableSpec(kinds={"zz": Kind.TEXT})))

@@ -472,7 +472,7 @@ def test_compressed_bytes_without_the_ending_are_recognised(tmp_path: Path) -> N
     named.write_text(TEXT)
     assert [row.line for row in good(open_source(named))] == lines()
     path.write_bytes(b"a\0b")
-    with pytest.raises(SourceError, match="is not text"):
+    with pytest.raises(SourceError, match="is neither text nor"):
         open_source(path)
 
 
