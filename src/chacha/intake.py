@@ -42,7 +42,7 @@ class Intake:
         """What tells of earlier examples: a ticket keeps it as it was."""
         offers = policy is not None and "missing" in set(policy.kinds) - set(policy.without)
         offers = offers or any(made.kind == "missing" for made in wanted.values())
-        self.reader = DictReader(loss.label, offers, keeps_rows=bool(self.own.functions))
+        self.reader = DictReader(loss.label, offers, keep_rows=bool(self.own.functions))
 
     @property
     def in_blocks(self) -> bool:

@@ -385,5 +385,5 @@ class ChaCha:
     def _settle(self, x: ExampleLike) -> None:
         """The first flat dict that is learned or asked decides the groups; dicts have columns."""
         if isinstance(x, Mapping):
-            self._intake.reader.settle(x)
+            self._intake.reader.fix_groups(x)
             self._driver.derive_from_here()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from chacha.errors import ConfigError
 from chacha.losses import Loss
 from chacha.model import ChaCha
-from chacha.sources import Logged, LogTarget, OnBad, Source, is_table
+from chacha.sources import LogLabels, LogTarget, OnBad, Source, is_table
 
 __all__ = ["SourceProfile", "profile_source", "with_log_target"]
 
@@ -91,4 +91,4 @@ def with_log_target(
             "this one cannot be read twice; save it to a file first"
         )
     shift = profile_source(source, loss=loss, on_bad=on_bad).shift(when)
-    return source if shift is None else Logged(source, shift)
+    return source if shift is None else LogLabels(source, shift)

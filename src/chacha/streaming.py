@@ -18,7 +18,7 @@ from chacha.rulebook import whole_number
 from chacha.sources import Bad, OnBad, Skipped, Source, check_ends, good_examples, is_table
 from chacha.sources.base import good_example
 from chacha.sources.formats.vw_file import vw_row
-from chacha.sources.tables.blocks import ColumnBlock, TextBlock, blocks_of
+from chacha.sources.tables.blocks import TableBlock, TextBlock, blocks_of
 
 __all__ = ["StreamPass"]
 
@@ -95,7 +95,7 @@ class StreamPass:
             self._look()
             if isinstance(item, TextBlock):
                 yield from self._text(driver, item, record)
-            elif isinstance(item, ColumnBlock):
+            elif isinstance(item, TableBlock):
                 yield from self._columns(driver, item, record)
             else:
                 yield from self._row(item, record)
@@ -138,37 +138,37 @@ class StreamPass:
                 block.lines += 1
                 yield from self._row(row, record)
 
-    def _columns(self, driver: NativeDriver, block: ColumnBlock, record: bool) -> Iterator[Chunk]:
+    def _columns(self, driver: NativeDriver, block: TableBlock, record: bool) -> Iterator[Chunk]:
         native = native_block(block)
         row, rows = 0, len(block.labels)
         stops = iter([*sorted(block.bad), rows])
         stop = next(stops)
         while row < rows and self._left > 0:
             if row == stop:
-                block.took(row + 1, False)
+                block.on_taken(row + 1, False)
                 yield from self._row(block.bad[row], record)
                 row, stop = row + 1, next(stops)
                 continue
             before = row
-            block.took(row, True)
+            block.on_taken(row, True)
             try:
                 advance = driver.advance_columns(native, row, stop, self._room(driver))
             except ValueError as error:
                 raise PoolError(f"{block.place(row)}: {error}") from error
             row = advance.at
-            block.took(row, True)
+            block.on_taken(row, True)
             if advance.served is not None and block.tags is not None:
                 advance = advance._replace(
                     served=advance.served._replace(tags=block.tags[before:row])
                 )
             yield from self._took(driver, advance)
             if advance.status is Status.BAD and self._left > 0:
-                block.took(row + 1, False)
+                block.on_taken(row + 1, False)
                 yield from self._row(_bad_label(block, row, self.prepare), record)
                 row += 1
 
 
-def _bad_label(block: ColumnBlock, row: int, prepare: Callable[[Example], Example]) -> Bad:
+def _bad_label(block: TableBlock, row: int, prepare: Callable[[Example], Example]) -> Bad:
     """Why the label of a row was refused."""
     label = float(block.labels[row])
     try:

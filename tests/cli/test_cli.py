@@ -25,18 +25,10 @@ import vowpalwabbit
 import chacha
 from chacha import ChaCha, Config
 from chacha.cli.explain import read_decisions
-from tests.sources.test_sources import lines
+from tests.support.command_line import cli
+from tests.support.sources import lines
 
 ON_VW = ["run", "synth:fried,n=9", "--pool", "vw"]
-
-
-def cli(*words: str, stdin: str | None = None, rc: int = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "chacha", *words], input=stdin, capture_output=True, text=True
-    )
-    assert done.returncode == rc, done.stderr
-    assert "Traceback" not in done.stderr
-    return done
 
 
 @pytest.fixture

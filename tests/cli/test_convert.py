@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 import chacha
 from chacha import ChaCha, Example, TableSpec, open_source
 from chacha.sources.writers import open_writer
-from tests.cli.test_cli import cli
-from tests.sources.test_formats import ROWS, TABLE, WRITERS
-from tests.sources.test_sources import good, lines
+from tests.support.command_line import cli
+from tests.support.sources import good, lines
+from tests.support.table_files import ROWS, TABLE, WRITERS
 
 
 def _history(path: Path | str, table: TableSpec | None = None) -> tuple[list[float], list[Any]]:

@@ -24,7 +24,7 @@ from chacha.compare.result_cache import Kept, Outcome, Point
 from chacha.compare.scores import to_json
 from chacha.compare.workers import Task, Tell, Workers
 from chacha.errors import ConfigError
-from tests.cli.test_cli import cli
+from tests.support.command_line import cli
 from tests.support.comparing import cli_without
 
 STREAM = "synth:interactions,n=900,seed=4"

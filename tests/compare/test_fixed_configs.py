@@ -21,7 +21,7 @@ from chacha.compare.result_cache import Kept
 from chacha.errors import ConfigError
 from chacha.source_profile import SourceProfile, profile_source
 from chacha.sources import DictReader
-from tests.cli.test_cli import cli
+from tests.support.command_line import cli
 from tests.support.comparing import compared, outcome
 
 FRIED = "synth:fried,n=2000"

@@ -21,7 +21,7 @@ from chacha.compare.river_methods import LEAST_RATE, RiverLearner, find_river
 from chacha.compare.scores import table_lines, to_json
 from chacha.errors import ConfigError
 from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
-from tests.cli.test_cli import cli
+from tests.support.command_line import cli
 from tests.support.comparing import cli_without, compared, outcome
 
 river = pytest.importorskip("river")

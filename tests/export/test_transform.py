@@ -21,7 +21,7 @@ from chacha.config.derived_groups import DerivedFeatures
 from chacha.config.space import RATES
 from chacha.errors import BadExample, ConfigError, PoolError
 from chacha.export.feature_file import FeatureFile, features_path
-from tests.cli.test_cli import cli
+from tests.support.command_line import cli
 
 SPACE: Any = {"interactions": Interactions(), "learning_rate": RATES, "features": DerivedFeatures()}
 

@@ -38,7 +38,7 @@ from chacha.config.space import RATES
 from chacha.drivers.native_columns import native_block
 from chacha.errors import BadExample, ConfigError
 from chacha.sources import Bad, Categories, DictReader, Kind, Missing
-from chacha.sources.tables.blocks import CellColumn, ColumnBlock, blocks_of
+from chacha.sources.tables.blocks import CellColumn, TableBlock, blocks_of
 
 TARGET = TableSpec(target="y")
 
@@ -246,7 +246,7 @@ def test_row_by_row_and_in_blocks_are_the_same_for_every_kind_of_column() -> Non
         for _ in single.steps(single.open(table, spec)):
             pass
         assert seen(whole) == seen(single)
-        read = next(iter(open_source(table, spec, DictReader(offers=True))))
+        read = next(iter(open_source(table, spec, DictReader(offer_missing=True))))
         assert isinstance(read, Example)
         absent = {name for name, column in holed.items() if column[0].as_py() is None} | {"empty"}
         told = {f.name for g, own in read.groups.items() if g.startswith("missing(") for f in own}
@@ -256,19 +256,20 @@ def test_row_by_row_and_in_blocks_are_the_same_for_every_kind_of_column() -> Non
 def test_blocks_without_empty_cells_stay_as_they_are() -> None:
     full = pa.table({"a": [1.0, 2.0] * 300, "b": [0.0, 3.0] * 300, "y": [1.0, 2.0] * 300})
     plain, offering = (
-        list(blocks_of(open_source(full, TARGET, DictReader(offers=on)))) for on in (False, True)
+        list(blocks_of(open_source(full, TARGET, DictReader(offer_missing=on))))
+        for on in (False, True)
     )
     for before, after in zip(plain, offering, strict=True):
-        assert isinstance(before, ColumnBlock)
-        assert isinstance(after, ColumnBlock)
+        assert isinstance(before, TableBlock)
+        assert isinstance(after, TableBlock)
         assert list(before.groups) == list(after.groups) == ["a", "b"]
     b = pa.array([None if i == 450 else 1.0 for i in range(600)])
     holed = full.set_column(1, "b", b).to_reader(max_chunksize=300)
-    blocks = list(blocks_of(open_source(holed, TARGET, DictReader(offers=True))))
-    groups = [list(block.groups) for block in blocks if isinstance(block, ColumnBlock)]
+    blocks = list(blocks_of(open_source(holed, TARGET, DictReader(offer_missing=True))))
+    groups = [list(block.groups) for block in blocks if isinstance(block, TableBlock)]
     assert groups == [["a", "b"], ["a", "b", "missing(b)"]], "only where there is one"
     last = blocks[-1]
-    assert isinstance(last, ColumnBlock)
+    assert isinstance(last, TableBlock)
     (column,) = last.groups["missing(b)"]
     assert isinstance(column, CellColumn)
     assert np.flatnonzero(column.cell_of == 0).tolist() == [150]
@@ -279,15 +280,16 @@ def test_what_is_asked_for_goes_over_offers() -> None:
     for missing in (Missing.INDICATOR, Missing.SKIP, Missing.ERROR):
         spec = TableSpec(target="y", missing=missing)
         for what in (TABLE, ROWS):
-            assert lines(what, spec, DictReader(offers=True)) == lines(what, spec)
-            assert list(open_source(what, spec, DictReader(offers=True))) == list(
+            assert lines(what, spec, DictReader(offer_missing=True)) == lines(what, spec)
+            assert list(open_source(what, spec, DictReader(offer_missing=True))) == list(
                 open_source(what, spec)
             )
     assert lines(TABLE, TARGET) == [
-        line.partition(" |missing(")[0] for line in lines(TABLE, TARGET, DictReader(offers=True))
+        line.partition(" |missing(")[0]
+        for line in lines(TABLE, TARGET, DictReader(offer_missing=True))
     ]
     offer = TableSpec(target="y", missing=Missing.OFFER)
-    assert lines(TABLE, offer) == lines(TABLE, TARGET, DictReader(offers=True))
+    assert lines(TABLE, offer) == lines(TABLE, TARGET, DictReader(offer_missing=True))
     assert ran(TABLE, offer) == EXPECTED
 
 
@@ -305,9 +307,9 @@ def test_offers_are_made_where_somebody_can_take_them(
     features: DerivedFeatures, init: Sequence[str], offers: bool
 ) -> None:
     model = tuned(features, init={"features": init})
-    assert model.reader.offers is offers
-    assert ChaCha.paper().reader.offers is False
-    assert ChaCha.paper(init={"features": ["missing(a)"]}).reader.offers
+    assert model.reader.offer_missing is offers
+    assert ChaCha.paper().reader.offer_missing is False
+    assert ChaCha.paper(init={"features": ["missing(a)"]}).reader.offer_missing
 
 
 def test_to_predict_changes_nothing() -> None:
@@ -684,7 +686,7 @@ def test_bad_rows_tell_of_no_empty_cells() -> None:
     assert not model.observed.columns or "missing(a)" not in {
         c.group for c in model.observed.columns
     }
-    read = list(open_source([*rows, *bad], TARGET, DictReader(offers=True)))
+    read = list(open_source([*rows, *bad], TARGET, DictReader(offer_missing=True)))
     assert sum(isinstance(row, Bad) for row in read) == 2
 
 

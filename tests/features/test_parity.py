@@ -85,7 +85,7 @@ STREAMS: dict[str, Callable[[int, int], Table]] = {"curved": curved, "steps": st
 
 def text_of(table: Table) -> list[str]:
     """The rows as VW text, as dicts are read."""
-    reader = DictReader(offers=True)
+    reader = DictReader(offer_missing=True)
     return [reader.example(x).with_label(y).line for x, y in table]
 
 

@@ -23,7 +23,7 @@ from chacha.errors import PoolError
 from chacha.pools.base import Copies, LivePool
 from chacha.pools.reference import ReferenceLearner
 from chacha.pools.vw import VWPool
-from chacha.sources.tables.blocks import ColumnBlock, NumberColumn
+from chacha.sources.tables.blocks import NumberColumn, TableBlock
 from tests.pools.test_native import KERNELS, LOSSES, PRODUCTS, a_line
 from tests.pools.test_pools import a_line as a_simple_line
 from tests.support.vw_text_strategy import good_lines
@@ -198,7 +198,7 @@ def test_narrow_and_wide_are_the_same_to_other_options(values: Mapping[str, Any]
     assert all(weights(pool, copy) == weights(pools[0], copy) for pool in pools)
 
 
-def table(rng: random.Random, rows: int) -> tuple[ColumnBlock, list[str]]:
+def table(rng: random.Random, rows: int) -> tuple[TableBlock, list[str]]:
     """A table of numbers, some missing, and the same rows as text."""
     names = ["a0", "a1", "b0", "b1", "b2", "c0"]
     holes = [[math.nan if rng.random() < 0.1 else 1.0 for _ in names] for _ in range(rows)]
@@ -213,10 +213,10 @@ def table(rng: random.Random, rows: int) -> tuple[ColumnBlock, list[str]]:
         cells = {name: x for name, x in zip(names, row, strict=True) if not math.isnan(x)}
         words = {g: " ".join(f"{n}:{x}" for n, x in cells.items() if n[0] == g) for g in groups}
         lines.append(f"{y!r} " + " ".join(f"|{g} {w}" for g, w in words.items() if w))
-    return ColumnBlock(dict(groups), labels, place=str), lines
+    return TableBlock(dict(groups), labels, place=str), lines
 
 
-def passed(pool: NativePool, block: ColumnBlock | None, lines: Sequence[str]) -> None:
+def passed(pool: NativePool, block: TableBlock | None, lines: Sequence[str]) -> None:
     """The engine passes over rows by itself."""
     model = next(iter(pool.models.values()))
     pool.engine.set_contenders([(model, False, 10**9)], model, 0, False)

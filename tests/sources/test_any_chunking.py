@@ -20,10 +20,12 @@ from chacha.sources import Categories, DictReader, Kind, Missing
 from chacha.sources.formats.arff_file import ArffFile
 from chacha.sources.formats.arrow_file import ArrowTable
 from chacha.sources.formats.csv_file import CsvFile
+from chacha.sources.formats.json_lines_file import JsonLines
 from chacha.sources.formats.libsvm_file import LibsvmFile
-from chacha.sources.formats.vw_file import VWFile, VWJsonFile
-from chacha.sources.reading.byte_stream import ByteReader, Raw
-from chacha.sources.records.reader import JsonLines, RecordReader
+from chacha.sources.formats.vw_file import VWFile
+from chacha.sources.formats.vw_json_file import VWJsonFile
+from chacha.sources.reading.byte_stream import ByteReader, RawFile
+from chacha.sources.records.reader import RecordReader
 
 
 class Pipe(io.BytesIO):
@@ -101,7 +103,7 @@ def rows_of(form: str, data: bytes, size: int) -> list[Any]:
     """The rows, by value; the last one may be what stopped it."""
     found: list[Any] = []
     try:
-        found.extend(FORMATS[form][1](ByteReader(Raw(Pipe(data, size), "t"), "t")))
+        found.extend(FORMATS[form][1](ByteReader(RawFile(Pipe(data, size), "t"), "t")))
     except chacha.ChaChaError as error:
         found.append(str(error))
     return found
@@ -224,8 +226,8 @@ def test_codes_in_blocks_are_those_row_by_row(seed: int, missing: Missing) -> No
 def test_more_categories_than_can_be_coded_are_told_row_by_row(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for module in ("dicts", "coding"):
-        monkeypatch.setattr(f"chacha.sources.{module}.MOST_CODES", 500)
+    for module in ("values.dict_reader", "tables.category_codes"):
+        monkeypatch.setattr(f"chacha.sources.{module}.MOST_CATEGORIES", 500)
     table = pa.table({"c": [f"w{i}" for i in range(900)], "y": [1.0] * 900})
     model = chacha.ChaCha.paper()
     spec = TableSpec(categories=Categories.CODE)

@@ -14,7 +14,7 @@ import chacha
 from chacha import ChaCha, Example, NativePool, OnBad, TableSpec
 from chacha.errors import BadExample, SourceError
 from chacha.sources import Categories, Rows
-from tests.sources.test_sources import lines
+from tests.support.sources import lines
 
 CLEAN = lines(1300)
 AT = 250

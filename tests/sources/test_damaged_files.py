@@ -27,8 +27,8 @@ from chacha import ChaCha, NativePool, OnBad, TableSpec, open_source
 from chacha.errors import BadExample, SourceError
 from chacha.sources.reading import byte_stream as bytestream
 from chacha.sources.reading import lines as cutting
-from chacha.sources.reading.prefetch import Ahead
-from tests.sources.test_sources import bad, good, lines
+from chacha.sources.reading.prefetch import Prefetch
+from tests.support.sources import bad, good, lines
 
 NUMBERS = "".join(f"{i % 7},{i % 5}\n" for i in range(200))
 SVM = "1 1:0.5 3:1\n"
@@ -88,13 +88,13 @@ ROWS: dict[str, tuple[str, str, str, str]] = {
     "LIBSVM indices out of order": (
         "a.svm",
         f"{SVM}1 3:1 2:1\n",
-        "a.svm:2: index 2 stands after 3; indices must ascend",
+        "a.svm:2: index 2 follows 3; indices must ascend",
         "index out of order",
     ),
     "LIBSVM indices repeated": (
         "a.svm",
         f"{SVM}1 3:1 3:2\n",
-        "a.svm:2: index 3 stands twice",
+        "a.svm:2: index 3 occurs twice",
         "index repeated",
     ),
     "LIBSVM without a value": ("a.svm", f"{SVM}1 3: 4:1\n", "a.svm:2: '3:' is not index:value", ""),
@@ -113,7 +113,7 @@ ROWS: dict[str, tuple[str, str, str, str]] = {
         "",
     ),
     "JSON that is a list": ("a.jsonl", '{"x": 1, "y": 2}\n[1]\n', "jq -c", ""),
-    "a key twice": ("a.jsonl", '{"x": 1, "y": 2}\n{"x": 1, "x": 2, "y": 2}\n', "comes twice", ""),
+    "a key twice": ("a.jsonl", '{"x": 1, "y": 2}\n{"x": 1, "x": 2, "y": 2}\n', "occurs twice", ""),
     "half a letter": (
         "a.jsonl",
         '{"x": 1, "y": 2}\n{"x\\ud800": 1, "y": 2}\n',
@@ -168,7 +168,7 @@ FILES: dict[str, tuple[str, bytes, str]] = {
     "a quote never closed": (
         "a.csv",
         b'x,t,y\n4,z,9\n5,"a,1\n6,b,2\n',
-        "a.csv: row 2: a quote opens",
+        "a.csv: row 2: a quote is opened",
     ),
     "no @data": ("a.arff", b"@relation r\n@attribute x numeric\n", "a.arff: there is no @data"),
     "an unknown ARFF type": (
@@ -272,7 +272,7 @@ def test_a_bomb_is_defused(
 
 
 def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cutting, "LONGEST", 1 << 20)
+    monkeypatch.setattr(cutting, "LONGEST_LINE", 1 << 20)
     path = tmp_path / "long.vw"
     path.write_bytes(b"1 |a x\n1 |a " + b"x " * (1 << 20))
     source = iter(open_source(path))
@@ -382,7 +382,7 @@ def test_reading_keeps_ahead_and_no_further(tmp_path: Path) -> None:
             taken.append(i)
             yield i
 
-    reader = Ahead(items(), most=3)
+    reader = Prefetch(items(), most=3)
     assert next(reader) == 0
     deadline = time.monotonic() + 5
     while len(taken) < 5 and time.monotonic() < deadline:
@@ -410,7 +410,7 @@ def test_what_fails_in_the_background_is_raised_in_its_place() -> None:
         yield 1
         raise OSError("the disk is gone")
 
-    reader = Ahead(items())
+    reader = Prefetch(items())
     assert next(reader) == 1
     with pytest.raises(OSError, match="the disk is gone"):
         next(reader)

@@ -15,7 +15,7 @@ from chacha import OnBad, TableSpec
 from chacha.errors import ConfigError
 from chacha.source_profile import SourceProfile, profile_source, with_log_target
 from chacha.sources import LogTarget, Rows
-from tests.cli.test_cli import cli
+from tests.support.command_line import cli
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_a_label_without_a_logarithm_is_a_bad_row(tmp_path: Path) -> None:
     model = chacha.ChaCha.paper()
     assert model.run(logged, on_bad=OnBad.SKIP).skipped == {"no logarithm": 1}
     alone = with_log_target(Rows(["1 |a x", "200 |a x"]))
-    assert isinstance(alone, chacha.sources.Logged)
+    assert isinstance(alone, chacha.sources.LogLabels)
     alone.source = Rows(["0 |a x"])
     assert [type(row).__name__ for row in alone] == ["Bad"]
 

@@ -21,10 +21,11 @@ from scipy import sparse
 
 import chacha
 from chacha import Example, TableSpec, open_source
-from chacha.data.vw_text import FLOAT32_MAX, read_number, show_all_exactly, show_exactly
+from chacha.data.vw_text import FLOAT32_MAX, read_number, show_exactly
 from chacha.sources.base import Bad
+from chacha.sources.tables.numbers import show_all_exactly
 from chacha.sources.writers import open_writer
-from tests.sources.test_sources import good
+from tests.support.sources import good
 
 
 def _doubles(count: int) -> list[float]:

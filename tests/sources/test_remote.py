@@ -19,7 +19,7 @@ import pytest
 
 from chacha import TableSpec, open_source
 from chacha.errors import ConfigError, SourceError
-from tests.sources.test_sources import TEXT, good, lines
+from tests.support.sources import TEXT, good, lines
 
 TABLE = pa.table({"x": [1.5, 2.5], "c": ["u", "v"], "y": [1.0, 2.0]})
 ROWS = ["1.0 |x x:1.5 |c c=u", "2.0 |x x:2.5 |c c=v"]
@@ -175,7 +175,7 @@ def test_openml_says_what_is_wrong(cache: Path) -> None:
     with pytest.raises(SourceError, match=r"openml:7: could not be fetched, and is not in the cac"):
         open_source("openml:7")
     keep(cache, 8, "")
-    with pytest.raises(ConfigError, match="openml:8: names no single target; choose one"):
+    with pytest.raises(ConfigError, match="openml:8: has no single target; choose one"):
         open_source("openml:8")
     assert good(open_source("openml:8", TableSpec(target="y")))[0].line == ROWS[0]
     with pytest.raises(ConfigError, match="give the number of a data set"):

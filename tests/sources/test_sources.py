@@ -25,27 +25,11 @@ from chacha import ChaCha, Example, ReferencePool, TableSpec, open_source
 from chacha.data.vw_text import FLOAT32_MAX, escape, read_number, show_exactly
 from chacha.errors import BadExample, SourceError
 from chacha.sources import Bad, Categories, CsvFile, DictReader, Kind, Missing
-from chacha.sources.reading.byte_stream import BLOCK, ByteReader, Raw
+from chacha.sources.reading.byte_stream import TABLE_BYTES, ByteReader, RawFile
 from chacha.sources.tables.batch import Batch
 from chacha.sources.tables.reader import TableReader
 from chacha.sources.tables.schema import Schema
-
-
-def lines(n: int = 50, stream: str = "interactions") -> list[str]:
-    return [row.line for row in good(open_source(f"synth:{stream},n={n}"))]
-
-
-def good(source: chacha.sources.Source) -> list[Example]:
-    rows = list(source)
-    assert not [row for row in rows if isinstance(row, Bad)]
-    return [row for row in rows if isinstance(row, Example)]
-
-
-def bad(source: chacha.sources.Source) -> list[str]:
-    return [str(row) for row in source if isinstance(row, Bad)]
-
-
-TEXT = "\n".join(lines()) + "\n"
+from tests.support.sources import TEXT, bad, good, lines
 
 
 def _lz4(data: bytes) -> bytes:
@@ -84,7 +68,7 @@ def test_vw_text_in_any_wrapping(tmp_path: Path, name: str, data: bytes) -> None
 
 def test_lines_across_blocks(tmp_path: Path) -> None:
     path = tmp_path / "long.vw"
-    path.write_text("".join(f"{i} |a x{i}:1 {'y' * (BLOCK // 3)}\n" for i in range(8)))
+    path.write_text("".join(f"{i} |a x{i}:1 {'y' * (TABLE_BYTES // 3)}\n" for i in range(8)))
     assert [row.label for row in good(open_source(path))] == list(range(8))
 
 
@@ -175,7 +159,7 @@ def test_a_pipe_that_drips_gives_the_same_examples(tmp_path: Path) -> None:
     rows = [f"{'x' if i < 3 else i},{'' if i < 5 else 'w'},{i}" for i in range(400)]
     text = "a,b,y\n" + "\n".join(rows) + "\n"
     path = table(tmp_path / "t.csv", text)
-    dripped = CsvFile(path, file=ByteReader(Raw(Drip(text.encode()), path), path))
+    dripped = CsvFile(path, file=ByteReader(RawFile(Drip(text.encode()), path), path))
     assert [str(row) for row in dripped] == [str(row) for row in CsvFile(path)]
     assert len([row for row in CsvFile(path) if isinstance(row, Bad)]) == 3
 
@@ -185,7 +169,7 @@ def test_types_wait_for_labelled_rows_however_they_arrive(tmp_path: Path) -> Non
     rows += [f"w{i},{i % 3}" for i in range(400)]
     text = "x,y\n" + "\n".join(rows) + "\n"
     path = table(tmp_path / "t.csv", text)
-    dripped = CsvFile(path, file=ByteReader(Raw(Drip(text.encode()), path), path))
+    dripped = CsvFile(path, file=ByteReader(RawFile(Drip(text.encode()), path), path))
     for source in (dripped, CsvFile(path)):
         assert len([row for row in source if isinstance(row, Example)]) == 403
 
@@ -204,7 +188,7 @@ def test_a_quote_that_never_closes_is_named(tmp_path: Path) -> None:
     path = table(tmp_path / "t.csv", 'x,t,y\n4,z,9\n5,"a,1\n6,b,2\n7,c,3\n')
     source = iter(open_source(path))
     assert isinstance(next(source), Example)
-    with pytest.raises(SourceError, match="row 2: a quote opens that never closes"):
+    with pytest.raises(SourceError, match="row 2: a quote is opened and never closed"):
         next(source)
 
 
@@ -281,9 +265,8 @@ def test_cells_that_are_not_utf8_are_bad_rows(tmp_path: Path) -> None:
     path = tmp_path / "latin.csv"
     path.write_bytes(b"a,b,y\n1,x,2\n3,caf\xe9,5\n3,x,5\n")
     (text,) = bad(open_source(path))
-    assert (
-        text == f"{path}: row 2, column 'b': the cell is not UTF-8 text (--encoding names another)"
-    )
+    message = "the cell is not UTF-8 text (name another encoding with --encoding)"
+    assert text == f"{path}: row 2, column 'b': {message}"
 
 
 def test_row_numbers_hold_across_batches(tmp_path: Path) -> None:
@@ -490,7 +473,7 @@ def test_compressed_bytes_without_the_ending_are_recognised(tmp_path: Path) -> N
     named.write_text(TEXT)
     assert [row.line for row in good(open_source(named))] == lines()
     path.write_bytes(b"a\0b")
-    with pytest.raises(SourceError, match="is not text"):
+    with pytest.raises(SourceError, match="is neither text nor"):
         open_source(path)
 
 
@@ -509,7 +492,7 @@ def test_wrong_sources_are_refused_in_words() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a,b,b\n1,2,3\n", "column 'b' stands twice"),
+        ("a,b,b\n1,2,3\n", "column 'b' occurs twice"),
         ("a,,y\n1,2,3\n", "a column has no name"),
         ("a\n1\n", "one column only"),
         ("a,b,y\r1,2,3\r", "CR alone"),

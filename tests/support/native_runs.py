@@ -17,7 +17,7 @@ from chacha.errors import BadExample
 from chacha.rules.contest.contest import Contest
 from chacha.rules.paper import ChampionChallengers
 from chacha.sources.formats.vw_file import VWFile, vw_row
-from chacha.sources.reading.byte_stream import ByteReader, Raw
+from chacha.sources.reading.byte_stream import ByteReader, RawFile
 
 __all__ = ["WAYS", "PlainEvidence", "a_file", "lines_of", "made", "state", "tracked"]
 
@@ -114,7 +114,7 @@ def _file(lines: Sequence[str]) -> VWFile:
 
 
 def _pipe(file: io.BytesIO) -> VWFile:
-    return VWFile("-", file=ByteReader(Raw(file, "-"), "-"))
+    return VWFile("-", file=ByteReader(RawFile(file, "-"), "-"))
 
 
 def _by_steps(model: ChaCha, lines: Sequence[str], seed: int) -> Track:

@@ -15,7 +15,7 @@ from chacha.cli.flags import (
     output_option,
     takes_table,
 )
-from chacha.cli.outputs import Output, distinct
+from chacha.cli.outputs import distinct
 from chacha.data.example import Example
 from chacha.errors import SourceError
 from chacha.source_profile import with_log_target
@@ -29,24 +29,9 @@ from chacha.sources import (
     good_examples,
     open_files,
 )
-from chacha.sources.writers import ExampleWriter, open_writer
+from chacha.sources.writers import open_writer
 
 __all__ = ["convert", "write_examples"]
-
-
-class Lines:
-    """VW text on standard output."""
-
-    def __init__(self) -> None:
-        self._out = Output("-")
-
-    def write(self, example: Example) -> None:
-        """One line."""
-        self._out.write(f"{example.line}\n")
-
-    def close(self) -> None:
-        """Write what is left."""
-        self._out.close()
 
 
 @takes_table
@@ -78,7 +63,7 @@ def write_examples(
         on_bad = OnBad.SKIP if stream.endless else OnBad.ERROR
     skipped = Skipped()
     written = 0
-    writer: ExampleWriter = Lines() if output == "-" else open_writer(output)
+    writer = open_writer(output)
     try:
         for example in islice(good_examples(stream, on_bad, skipped, prepare), limit):
             writer.write(example)

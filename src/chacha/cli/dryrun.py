@@ -37,7 +37,7 @@ def show_source(source: Source) -> None:
 def told(source: Source, examples: list[Example]) -> Iterator[str]:
     """The lines that tell it."""
     inner = source.first if isinstance(source, Files) else source
-    yield f"{source.name}: {getattr(inner, 'understood', 'examples')}"
+    yield f"{source.name}: {getattr(inner, 'description', 'examples')}"
     table = getattr(inner, "table", None)
     if isinstance(table, TableReader):
         yield from columns(table)

@@ -23,8 +23,7 @@ from chacha.sources import (
     TableSpec,
 )
 from chacha.sources.formats.detect import format_of_name
-from chacha.sources.grouping import MOST_GROUPS
-from chacha.sources.spec import NULLS
+from chacha.sources.spec import MOST_GROUPS, NULLS
 
 __all__ = [
     "BudgetFlag",

@@ -42,7 +42,7 @@ from chacha.source_profile import with_log_target
 from chacha.sources import (
     DictReader,
     Format,
-    Logged,
+    LogLabels,
     LogTarget,
     OnBad,
     Source,
@@ -123,7 +123,7 @@ def run(
     settings = {**model.settings, **told, "baseline": baseline, "table": describe(table)}
     screen = RunDisplay(model, Spacing(spacing), quiet)
     stream = _open(model, source, table, form, log_target, on_bad)
-    settings["log_shift"] = stream.shift if isinstance(stream, Logged) else None
+    settings["log_shift"] = stream.shift if isinstance(stream, LogLabels) else None
     chunks = model.chunks(
         stream,
         limit=limit,

@@ -27,7 +27,7 @@ from chacha.source_profile import SourceProfile, profile_source
 from chacha.sources import (
     DictReader,
     Format,
-    Logged,
+    LogLabels,
     LogTarget,
     OnBad,
     Source,
@@ -68,7 +68,7 @@ class Stream:
     def open(self, reader: DictReader, shift: float | None) -> Source:
         """The examples; with `shift`, the logarithm of their labels."""
         source = open_files([self.name], self.table, reader, form=self.form)
-        return source if shift is None else Logged(source, shift)
+        return source if shift is None else LogLabels(source, shift)
 
     def fingerprint(self) -> str:
         """A digest of what the source holds."""

@@ -14,19 +14,19 @@ from functools import lru_cache
 from urllib.parse import unquote
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 __all__ = [
     "BREAKS_NAMES",
+    "FEW_DECIMALS",
     "FLOAT32_MAX",
+    "INVERSE_POWERS",
     "SHORT",
+    "SHORT_NUMBER",
+    "SMALL_WHOLE",
     "escape",
     "hash_name",
     "murmur",
     "read_number",
-    "show_all_exactly",
     "show_exactly",
     "unescape",
 ]
@@ -85,12 +85,12 @@ _hash_short = lru_cache(maxsize=1 << 16)(_hash)
 # Powers of ten as VW builds them: by repeated float32 multiplication and division.
 _TEN = np.float32(10)
 _POWERS = [np.float32(1)]
-_INVERSES = [np.float32(1)]
+INVERSE_POWERS = [np.float32(1)]
 with np.errstate(all="ignore"):
     for _ in range(38):
         _POWERS.append(_POWERS[-1] * _TEN)
-        _INVERSES.append(_INVERSES[-1] / _TEN)
-_INVERSE_DOUBLES = [float(inverse) for inverse in _INVERSES]
+        INVERSE_POWERS.append(INVERSE_POWERS[-1] / _TEN)
+_INVERSE_DOUBLES = [float(inverse) for inverse in INVERSE_POWERS]
 
 _EASY = re.compile(r"(-?)([0-9]*)(?:\.([0-9]*))?(?:[eE](-?)([0-9]*))?")
 _STRTOF = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -113,7 +113,7 @@ def _pow10(exponent: int) -> np.float32:
         return np.float32(math.inf)
     if exponent < -37:
         return np.float32(0)
-    return _POWERS[exponent] if exponent >= 0 else _INVERSES[-exponent]
+    return _POWERS[exponent] if exponent >= 0 else INVERSE_POWERS[-exponent]
 
 
 def _strtof(text: str) -> float:
@@ -178,50 +178,11 @@ def read_number(text: str) -> float | None:
     return math.nan if _WORDS.match(text) else None
 
 
-FEW = 64  # numbers that are looked at one by one: calls of Arrow cost more
-_SHORT = _EXACT + 1  # letters, with the point and without a sign
-_DECIMALS = 3  # with more, VW's own arithmetic hits the nearest float32 in 3% of cases or fewer
+SHORT_NUMBER = _EXACT + 1  # letters, with the point and without a sign
+FEW_DECIMALS = 3  # with more, VW's own arithmetic hits the nearest float32 in 3% of cases or fewer
 _SIX = 7  # letters of up to six digits: they are also the shortest text of the nearest float32
-_KNOWN = 1 << 11  # whole numbers below it are remembered
+SMALL_WHOLE = 1 << 11  # whole numbers below it are remembered
 _ZERO = np.float32(0)  # -0 + 0 is 0
-
-
-def show_all_exactly(values: NDArray[np.float64]) -> tuple[list[str], list[float]]:
-    """As :func:`show_exactly`, for many at once.
-
-    >>> show_all_exactly(np.array([0.1, -0.7860628962516785] * 50))[0][:2]
-    ['0.1', '-0.7860629e+0']
-    """
-    if len(values) < FEW or np.all((np.abs(values) < _KNOWN) & (values == np.rint(values))):
-        shown = [show_exactly(value) for value in values.tolist()]
-        return [text for text, _ in shown], [exact for _, exact in shown]
-    with np.errstate(all="ignore"):
-        exact = values.astype(np.float32) + _ZERO
-    texts = pc.cast(pa.array(exact), pa.string())  # the shortest that tells it from all others
-    odd = (pc.find_substring(texts, "e").to_numpy() >= 0) | ~np.isfinite(exact)
-    texts = _append(texts, ".0", (pc.find_substring(texts, ".").to_numpy() < 0) & ~odd)
-    size = pc.binary_length(texts).to_numpy()
-    decimals = size - 1 - pc.find_substring(texts, ".").to_numpy()
-    tried = np.flatnonzero((size <= _SHORT + (exact < 0)) & (decimals <= _DECIMALS) & ~odd)
-    missed = np.ones(len(texts), bool)
-    missed[tried] = _read_short(texts.take(pa.array(tried)), decimals[tried]) != exact[tried]
-    written: list[str] = _append(texts, "e+0", missed).to_pylist()
-    for i in np.flatnonzero(odd).tolist():
-        written[i] = show_exactly(values[i])[0]
-    return written, exact.tolist()
-
-
-def _append(texts: pa.Array, end: str, where: NDArray[np.bool_]) -> pa.Array:
-    if not where.any():
-        return texts
-    return pc.if_else(pa.array(where), pc.binary_join_element_wise(texts, end, ""), texts)
-
-
-def _read_short(texts: pa.Array, decimals: NDArray[np.int32]) -> NDArray[np.float32]:
-    """What VW's own arithmetic reads where digits, added up, are still exact."""
-    digits = np.rint(pc.cast(texts, pa.float64()).to_numpy() * 10.0**decimals)
-    read: NDArray[np.float32] = digits.astype(np.float32) * np.array(_INVERSES)[decimals]
-    return read
 
 
 def show_exactly(value: float) -> tuple[str, float]:
@@ -232,7 +193,7 @@ def show_exactly(value: float) -> tuple[str, float]:
     >>> show_exactly(0.1), show_exactly(-0.7860628962516785), show_exactly(-1e-200)
     (('0.1', 0.10000000149011612), ('-0.7860629e+0', -0.7860628962516785), ('0.0', 0.0))
     """
-    if -_KNOWN < value < _KNOWN and not value % 1:
+    if -SMALL_WHOLE < value < SMALL_WHOLE and not value % 1:
         return _show_whole(value)
     text = repr(float(value))
     if len(text) <= _SIX and "e" not in text and "n" not in text:
@@ -255,13 +216,13 @@ def _show(value: float) -> tuple[str, float]:
     return (text if _is_read_exactly(text, exact) else text + "e+0"), exact
 
 
-_show_whole = lru_cache(maxsize=2 * _KNOWN)(_show)
+_show_whole = lru_cache(maxsize=2 * SMALL_WHOLE)(_show)
 
 
 def _is_read_exactly(text: str, exact: float) -> bool:
     """Whether VW's own arithmetic reads `text` as this float32; not tried if it hardly can."""
     decimals = len(text) - 1 - text.index(".")
-    if decimals > _DECIMALS or len(text) > _SHORT + (exact < 0):
+    if decimals > FEW_DECIMALS or len(text) > SHORT_NUMBER + (exact < 0):
         return False
     product = int(text.replace(".", "")) * _INVERSE_DOUBLES[decimals]
     return exact == _nearest(product)

@@ -12,22 +12,22 @@ from chacha._native import count_words
 from chacha.data.example import Feature
 from chacha.features.derivation import column_name
 from chacha.sources.tables.blocks import (
-    AnyColumn,
+    BlockColumn,
     CellColumn,
-    ColumnBlock,
     NumberColumn,
+    TableBlock,
     WordsColumn,
 )
 
 __all__ = ["native_block", "native_words"]
 
 
-def native_block(block: ColumnBlock) -> NativeBlock:
+def native_block(block: TableBlock) -> NativeBlock:
     """Columns as the engine takes them.
 
     >>> labels = np.zeros(2, np.float32)
     >>> columns = {"x": [NumberColumn("x", np.ones(2))]}
-    >>> native_block(ColumnBlock(columns, labels, place=str)).rows
+    >>> native_block(TableBlock(columns, labels, place=str)).rows
     2
     """
     made = NativeBlock(list(block.groups), block.labels, block.weights)
@@ -45,7 +45,7 @@ def native_block(block: ColumnBlock) -> NativeBlock:
     return made
 
 
-def _names(columns: Sequence[AnyColumn], row: int) -> list[tuple[int, str]]:
+def _names(columns: Sequence[BlockColumn], row: int) -> list[tuple[int, str]]:
     """The features of cells in a row: their hashes, and the names of their columns."""
     found: list[tuple[int, str]] = []
     for column in columns:

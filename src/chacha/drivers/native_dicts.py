@@ -16,7 +16,7 @@ from chacha.drivers.base import Driver
 from chacha.drivers.native import NativeDriver
 from chacha.rules.decisions import Decision
 from chacha.sources import DictReader, TableSpec
-from chacha.sources.grouping import missing_group
+from chacha.sources.spec import missing_group
 from chacha.sources.values.dict_reader import is_grouped
 
 __all__ = ["FastPath"]
@@ -29,7 +29,7 @@ class FastPath:
     """The quick way, where driver and input allow it; None tells to go the long way."""
 
     def __init__(self, driver: Driver, reader: DictReader) -> None:
-        quick = isinstance(driver, NativeDriver) and not reader.keeps_rows
+        quick = isinstance(driver, NativeDriver) and not reader.keep_rows
         self._driver = driver if quick and isinstance(driver, NativeDriver) else None
         self._reader = reader
         self._plans: list[DictPlan] = []
@@ -89,7 +89,7 @@ def _plan(x: Mapping[Any, Any], reader: DictReader) -> DictPlan | None:
         if not leaf.name or (outer is None and leaf.name not in x):
             return None
         keys = (leaf.name, None) if outer is None else (outer, leaf.name)
-        missing = missing_group(leaf.group) if reader.offers else ""
+        missing = missing_group(leaf.group) if reader.offer_missing else ""
         entries.append((*keys, leaf.group, escape(leaf.name), missing))
     inner_sizes = [(key, len(value)) for key, value in x.items() if isinstance(value, Mapping)]
     if any(not value for value in x.values() if isinstance(value, Mapping)):

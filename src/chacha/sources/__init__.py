@@ -1,4 +1,10 @@
-"""Sources: where examples come from."""
+"""Sources of examples: files, addresses, built-in streams, tables in memory, and rows.
+
+:func:`open_source` and :func:`open_files` open them all. The packages, low to high:
+`reading` (bytes and lines), `values` (one value to features), `tables` (columns of many rows),
+`records` (dicts with a label), `formats` (file formats); the modules beside them are the
+other kinds of sources and the writers.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +13,20 @@ from os import PathLike, fspath
 from typing import Any
 
 from chacha.errors import ConfigError
-from chacha.sources.base import Bad, OnBad, Skipped, Source, good_examples, is_table
+from chacha.sources.base import (
+    Bad,
+    OnBad,
+    Skipped,
+    Source,
+    Unlabelled,
+    check_ends,
+    good_examples,
+    is_table,
+)
 from chacha.sources.formats.csv_file import CsvFile
 from chacha.sources.formats.detect import Format, open_file
 from chacha.sources.formats.vw_file import VWFile
-from chacha.sources.log_target import Logged, LogTarget
+from chacha.sources.log_target import LogLabels, LogTarget
 from chacha.sources.many_files import Files, expand, renamed
 from chacha.sources.memory import open_memory
 from chacha.sources.openml import find_dataset
@@ -25,7 +40,7 @@ from chacha.sources.spec import (
     TableSpec,
     refuse_unused,
 )
-from chacha.sources.synthetic import SynthSource, check_ends, open_synth
+from chacha.sources.synthetic import SynthSource, open_synth
 from chacha.sources.values.dict_reader import DictReader
 
 __all__ = [
@@ -38,8 +53,8 @@ __all__ = [
     "Format",
     "GroupBy",
     "Kind",
+    "LogLabels",
     "LogTarget",
-    "Logged",
     "Missing",
     "OnBad",
     "Row",
@@ -48,6 +63,7 @@ __all__ = [
     "Source",
     "SynthSource",
     "TableSpec",
+    "Unlabelled",
     "VWFile",
     "check_ends",
     "good_examples",
@@ -65,13 +81,13 @@ def open_source(
     y: Any = None,
     form: Format | None = None,
 ) -> Source:
-    """The source that `what` means: a file, `-`, an address, a table in memory, or rows.
+    """Return the source that `what` means: a file, `-`, an address, a table in memory, rows.
 
     `synth:NAME` is a built-in stream, `openml:ID` a data set of openml.org, and a name with
-    `*` several files. A row is a pair (dict, label), a dict if the target is named, a line of
-    VW text, or an example. `y` holds the labels of a table in memory that lacks them.
+    `*` means several files. A row is a pair (dict, label), a dict if the target is named, a
+    line of VW text, or an example. `y` holds the labels of a table in memory that lacks them.
 
-    The ending of a file tells its format; without a known one the first line does.
+    The ending of a file name decides its format; without a known one, the first line does.
 
     >>> open_source("synth:fried,n=3").name
     'synth:fried,n=3,seed=0'
@@ -106,7 +122,7 @@ def open_files(
     *,
     form: Format | None = None,
 ) -> Source:
-    """Several files, patterns or addresses as one stream, in the order given.
+    """Return several files, patterns or addresses as one stream, in the order given.
 
     >>> open_files(["synth:fried,n=3"]).name
     'synth:fried,n=3,seed=0'

@@ -1,4 +1,4 @@
-"""What a source is: examples, rows that cannot be used, and what to do with those."""
+"""The protocol of a source: examples, bad rows, and what to do with bad rows."""
 
 from __future__ import annotations
 
@@ -8,18 +8,28 @@ from enum import Enum
 from typing import Protocol, runtime_checkable
 
 from chacha.data.example import Example
-from chacha.errors import BadExample
+from chacha.errors import BadExample, ConfigError
 
-__all__ = ["Bad", "OnBad", "Skipped", "Source", "Unlabelled", "good_examples"]
+__all__ = [
+    "Bad",
+    "OnBad",
+    "Skipped",
+    "Source",
+    "Unlabelled",
+    "check_ends",
+    "good_example",
+    "good_examples",
+    "is_table",
+]
 
 
 @dataclass(frozen=True)
 class Bad:
-    """A row that cannot be used: where it stands, why, and what to do.
+    """A row that cannot be used: its place, why, and the remedy.
 
-    `reason` is the short form that counts are kept by. Nobody is stopped by a `harmless`
-    one (an empty line): it is skipped and counted whatever the policy. `unlabelled` is the
-    example of a row that only lacks its label, where that is known (:class:`Unlabelled`).
+    Rows are counted by `reason`, which is short. A `harmless` one (an empty line) is skipped and
+    counted whatever the policy. `unlabelled` is the example of a row that only lacks its label,
+    where there is one (:class:`Unlabelled`).
 
     >>> print(Bad("clicks.vw:7", "no label", "the line has no label"))
     clicks.vw:7: the line has no label
@@ -36,21 +46,21 @@ class Bad:
 
 
 class OnBad(Enum):
-    """What to do with a row that cannot be used.
+    """What to do with a bad row.
 
     >>> OnBad("skip")
     <OnBad.SKIP: 'skip'>
     """
 
     ERROR = "error"
-    """Stop, with the place and the remedy."""
+    """Stop with an error that names the place and the remedy."""
     SKIP = "skip"
-    """Leave it out and count it."""
+    """Skip it and count it."""
 
 
 @runtime_checkable
 class Source(Protocol):
-    """A stream of labelled examples, and of the rows that could not become one.
+    """A stream of labelled examples and bad rows.
 
     >>> from chacha import open_source
     >>> source: Source = open_source("synth:fried,n=2,seed=1")
@@ -60,18 +70,18 @@ class Source(Protocol):
 
     @property
     def name(self) -> str:
-        """What the user called it."""
+        """The name the user gave it."""
 
     @property
     def endless(self) -> bool:
-        """Whether it never ends by itself."""
+        """Whether it may never end by itself."""
 
     def __iter__(self) -> Iterator[Example | Bad]:
-        """From the first row on."""
+        """Yield the rows from the first on."""
 
 
 def is_table(source: Source) -> bool:
-    """Whether its examples are rows of a table, so far; lines of VW text and the like are not.
+    """Return whether its examples are rows of a table, so far; lines of VW text are not.
 
     >>> from chacha import open_source
     >>> import numpy as np
@@ -81,8 +91,23 @@ def is_table(source: Source) -> bool:
     return bool(getattr(source, "tabular", True))
 
 
+def check_ends(source: Source, limit: int | None) -> None:
+    """Raise ConfigError for a pass without a limit over a source that is known to be infinite.
+
+    Such a source has a true attribute `infinite`. `endless` alone is no reason to refuse: it
+    also holds for standard input and iterators, which may end.
+
+    >>> from chacha import open_source
+    >>> check_ends(open_source("synth:fried"), None)
+    Traceback (most recent call last):
+    chacha.errors.ConfigError: synth:fried,seed=0 never ends; give n= or a limit
+    """
+    if getattr(source, "infinite", False) and limit is None:
+        raise ConfigError(f"{source.name} never ends; give n= or a limit")
+
+
 class Unlabelled:
-    """A source for who needs no labels: VW text may have lines without one.
+    """A source that also gives the examples of rows without a label.
 
     >>> from chacha.sources.rows import Rows
     >>> [row.line for row in Unlabelled(Rows(["1 |a x", "|a y"]))]
@@ -94,12 +119,12 @@ class Unlabelled:
 
     def __iter__(self) -> Iterator[Example | Bad]:
         for row in self.source:
-            known = row.unlabelled if isinstance(row, Bad) else None
-            yield row if known is None else known
+            example = row.unlabelled if isinstance(row, Bad) else None
+            yield row if example is None else example
 
 
 class Skipped(dict[str, int]):
-    """Rows that were left out: how many by reason, and the first of each.
+    """The number of skipped rows by reason, and the first of each reason.
 
     >>> skipped = Skipped()
     >>> skipped.add(Bad("a.vw:7", "no label", "the line has no label"))
@@ -112,7 +137,7 @@ class Skipped(dict[str, int]):
         self.first: dict[str, str] = {}
 
     def add(self, bad: Bad) -> None:
-        """One more."""
+        """Count one more row."""
         self[bad.reason] = self.get(bad.reason, 0) + 1
         self.first.setdefault(bad.reason, str(bad))
 
@@ -123,9 +148,9 @@ def good_examples(
     skipped: Skipped,
     prepare: Callable[[Example], Example] = lambda example: example,
 ) -> Iterator[Example]:
-    """The usable examples. A bad one is an error, or counted in `skipped`.
+    """Yield the good examples. A bad row is an error, or is counted in `skipped`.
 
-    `prepare` may refuse an example too, with :class:`~chacha.errors.BadExample`.
+    `prepare` may refuse an example too, by :class:`~chacha.errors.BadExample`.
 
     >>> from chacha.sources.rows import Rows
     >>> skipped = Skipped()
@@ -146,13 +171,13 @@ def good_example(
     skipped: Skipped,
     prepare: Callable[[Example], Example],
 ) -> Example | None:
-    """The example of one row; None if it is bad and was counted.
+    """Return the example of one row; None if it is bad and was counted.
 
     >>> bad = Bad("a.vw:7", "no label", "the line has no label")
     >>> good_example(bad, "a.vw", OnBad.ERROR, Skipped(), lambda example: example)
     Traceback (most recent call last):
-    chacha.errors.BadExample: a.vw:7: the line has no label (to leave such rows out and count \
-them: --on-bad skip, OnBad.SKIP)
+    chacha.errors.BadExample: a.vw:7: the line has no label (to skip and count such rows: \
+--on-bad skip, OnBad.SKIP)
     """
     if isinstance(row, Example):
         try:
@@ -160,7 +185,7 @@ them: --on-bad skip, OnBad.SKIP)
         except BadExample as error:
             row = Bad(row.place or source, error.reason, str(error))
     if on_bad is not OnBad.SKIP and not row.harmless:
-        told = f"{row} (to leave such rows out and count them: --on-bad skip, OnBad.SKIP)"
-        raise BadExample(told, row.reason)
+        message = f"{row} (to skip and count such rows: --on-bad skip, OnBad.SKIP)"
+        raise BadExample(message, row.reason)
     skipped.add(row)
     return None

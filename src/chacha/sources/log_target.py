@@ -1,4 +1,4 @@
-"""Labels on a logarithmic scale: the paper takes large targets so."""
+"""Labels on a logarithmic scale, as the paper uses for large targets."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import numpy as np
 from chacha.data.example import Example
 from chacha.sources.base import Bad, Source, is_table
 from chacha.sources.formats.vw_file import vw_row
-from chacha.sources.tables.blocks import Block, ColumnBlock, TextBlock, blocks_of
+from chacha.sources.tables.blocks import Block, TableBlock, TextBlock, blocks_of
 
-__all__ = ["LogTarget", "Logged"]
+__all__ = ["LogLabels", "LogTarget"]
 
 
 class LogTarget(Enum):
-    """When the natural logarithm of the target is learned in its place.
+    """When to learn the natural logarithm of the target instead of the target.
 
     >>> LogTarget("auto")
     <LogTarget.AUTO: 'auto'>
@@ -29,11 +29,11 @@ class LogTarget(Enum):
     OFF = "off"
 
 
-class Logged:
-    """A source whose labels are log(label + shift), of the labels as float32 has them.
+class LogLabels:
+    """A source whose labels are log(label + shift), computed from labels rounded to float32.
 
     >>> from chacha.sources.rows import Rows
-    >>> [example.line for example in Logged(Rows(["0 |a x", "7 |a x"]), shift=1.0)]
+    >>> [example.line for example in LogLabels(Rows(["0 |a x", "7 |a x"]), shift=1.0)]
     ['0.0 |a x', '2.0794415e+0 |a x']
     """
 
@@ -43,7 +43,7 @@ class Logged:
 
     @property
     def tabular(self) -> bool:
-        """As the source."""
+        """Whether the source is a table."""
         return is_table(self.source)
 
     def __iter__(self) -> Iterator[Example | Bad]:
@@ -51,11 +51,11 @@ class Logged:
             yield self._row(row)
 
     def blocks(self) -> Iterator[Block | Example | Bad]:
-        """The rows in blocks; lines of text come by themselves."""
+        """Yield the rows in blocks; lines of text come by themselves."""
         for item in blocks_of(self.source):
             if isinstance(item, TextBlock):
                 yield from self._lines(item)
-            elif isinstance(item, ColumnBlock):
+            elif isinstance(item, TableBlock):
                 yield self._columns(item)
             else:
                 yield self._row(item)
@@ -64,17 +64,17 @@ class Logged:
         return math.log(label + self.shift) if label + self.shift > 0 else math.nan
 
     def _refusal(self, place: str, label: float) -> Bad:
-        told = f"the logarithm of {label} + {self.shift} does not exist (--log-target)"
-        return Bad(place, "no logarithm", told)
+        message = f"the logarithm of {label} + {self.shift} does not exist (--log-target)"
+        return Bad(place, "no logarithm", message)
 
     def _row(self, row: Example | Bad) -> Example | Bad:
         if isinstance(row, Bad) or row.label is None:
             return row
         label = float(np.float32(row.label))
-        found = self._log(label)
-        if math.isnan(found):
+        log = self._log(label)
+        if math.isnan(log):
             return self._refusal(row.place or self.name, label)
-        return row.with_label(float(np.float32(found)))
+        return row.with_label(float(np.float32(log)))
 
     def _lines(self, block: TextBlock) -> Iterator[Example | Bad]:
         at = block.begin
@@ -84,15 +84,15 @@ class Logged:
             block.lines += 1
             yield self._row(row)
 
-    def _columns(self, block: ColumnBlock) -> ColumnBlock:
+    def _columns(self, block: TableBlock) -> TableBlock:
         shifted = block.labels.astype(np.float64) + self.shift
-        fine, found = shifted > 0.0, np.full(len(shifted), np.nan)
-        found[fine] = [*map(math.log, shifted[fine].tolist())]  # NumPy's may differ by a bit
+        positive, logs = shifted > 0.0, np.full(len(shifted), np.nan)
+        logs[positive] = [*map(math.log, shifted[positive].tolist())]  # NumPy's may differ by a bit
         refused = {
             row: self._refusal(block.label_place(row), float(block.labels[row]))
-            for row in np.flatnonzero(np.isnan(found)).tolist()
+            for row in np.flatnonzero(np.isnan(logs)).tolist()
             if row not in block.bad
         }
-        block.labels = np.asarray(found, np.float32)
+        block.labels = np.asarray(logs, np.float32)
         block.bad = {**block.bad, **refused}
         return block

@@ -1,4 +1,4 @@
-"""Several files as one stream, and files that hold examples as chacha writes them."""
+"""Several files as one stream."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import cast
 from chacha.data.example import Example
 from chacha.errors import BadExample, SourceError
 from chacha.sources.base import Bad, Source, is_table
-from chacha.sources.tables.batch import Expected
+from chacha.sources.tables.batch import ExpectedColumns
 from chacha.sources.tables.blocks import Block, blocks_of
 
-__all__ = ["Files", "expand"]
+__all__ = ["Files", "expand", "renamed"]
 
 
 def expand(pattern: str) -> list[str]:
-    """The files that a name or a pattern means, in order of their names.
+    """Return the files that a name or a pattern means, sorted by name.
 
     >>> expand("clicks.vw")
     ['clicks.vw']
@@ -27,14 +27,14 @@ def expand(pattern: str) -> list[str]:
     """
     if "://" in pattern or os.path.exists(pattern) or not glob.has_magic(pattern):
         return [pattern]
-    found = sorted(path for path in glob.glob(pattern, recursive=True) if not os.path.isdir(path))
-    if not found:
+    files = sorted(path for path in glob.glob(pattern, recursive=True) if not os.path.isdir(path))
+    if not files:
         raise SourceError(f"{pattern}: no file matches")
-    return found
+    return files
 
 
 def renamed(source: Source, name: str) -> Source:
-    """The source under the name that the user gave it.
+    """Return the source under the name that the user gave it.
 
     >>> from chacha.sources.formats.vw_file import VWFile
     >>> renamed(VWFile("cache/7.vw"), "openml:7").name
@@ -47,8 +47,8 @@ def renamed(source: Source, name: str) -> Source:
 class Files:
     """Files of any formats, one after the other, as one stream.
 
-    What the first decides (groups, target, what columns hold) holds for all. A table that
-    lacks a column of the first is left out as one bad row.
+    What the first file decides (groups, target, kinds of columns) holds for all. A table that
+    lacks a column of the first is skipped as one bad row.
 
     >>> Files(["a.vw", "b.vw"], lambda path, expected: ...)
     Traceback (most recent call last):
@@ -57,10 +57,12 @@ class Files:
 
     endless = False
 
-    def __init__(self, paths: Sequence[str], open_one: Callable[[str, Expected], Source]) -> None:
+    def __init__(
+        self, paths: Sequence[str], open_one: Callable[[str, ExpectedColumns], Source]
+    ) -> None:
         self.paths = list(paths)
         self.name = self.paths[0] + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
-        self.first: Source | None = None  # to ask what was understood
+        self.first: Source | None = None  # to ask what was description
         self._open = open_one
 
         for path in self.paths:
@@ -69,20 +71,20 @@ class Files:
 
     @property
     def tabular(self) -> bool:
-        """As the first file."""
+        """Whether the first file is a table."""
         return self.first is not None and is_table(self.first)
 
     def __iter__(self) -> Iterator[Example | Bad]:
         return cast("Iterator[Example | Bad]", self._items(iter))
 
     def blocks(self) -> Iterator[Block | Example | Bad]:
-        """The rows in blocks, of files that have them."""
+        """Yield the rows in blocks, of files that have them."""
         return self._items(blocks_of)
 
     def _items(
         self, items: Callable[[Source], Iterator[Block | Example | Bad]]
     ) -> Iterator[Block | Example | Bad]:
-        expected = Expected()
+        expected = ExpectedColumns()
         self.first = None
         for path in self.paths:
             source = self._open(path, expected)

@@ -1,4 +1,4 @@
-"""Tables in memory: NumPy, SciPy, pandas, polars, Arrow, and whatever speaks Arrow."""
+"""Tables in memory: NumPy, SciPy, pandas, polars, Arrow, and what has Arrow's C stream."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ import pyarrow as pa
 
 from chacha.errors import ConfigError
 from chacha.sources.base import Source
-from chacha.sources.formats.arrow_file import ROWS, ArrowTable
-from chacha.sources.formats.libsvm_file import SparseRows
+from chacha.sources.formats.arrow_file import BATCH_ROWS, ArrowTable
+from chacha.sources.formats.sparse_matrix import SparseMatrix
 from chacha.sources.spec import TableSpec, refuse_unused
 from chacha.sources.values.dict_reader import DictReader
 
 __all__ = ["open_memory"]
 
-GROUPS = ("groups", "group_by", "most_groups")
-ODD = (pa.ArrowException, TypeError, ValueError, OverflowError, UnicodeError)
+GROUP_SETTINGS = ("groups", "group_by", "most_groups")
+CONVERSION_ERRORS = (pa.ArrowException, TypeError, ValueError, OverflowError, UnicodeError)
 
 
-class Table(NamedTuple):
-    """A table in memory, the columns that are text, and categories that are declared."""
+class MemoryTable(NamedTuple):
+    """A table in memory, its columns of text, and its declared categories."""
 
-    what: Any
+    data: Any
     text: list[str]
     categories: dict[str, list[str]]
 
@@ -33,9 +33,9 @@ class Table(NamedTuple):
 def open_memory(
     what: Any, y: Any, spec: TableSpec | None, reader: DictReader | None
 ) -> Source | None:
-    """A table that lies in memory, as a source; None if `what` is no table.
+    """Return a table in memory as a source; None if `what` is no table.
 
-    `y` are its labels, if they are no column of it.
+    `y` holds the labels, if they are no column of the table.
 
     >>> source = open_memory(np.array([[0.5, 2.0]]), [1.0], None, None)
     >>> [example.line for example in source]
@@ -44,28 +44,28 @@ def open_memory(
     spec = spec or TableSpec()
     kind = type(what).__module__.partition(".")[0]
     if hasattr(what, "tocsr"):
-        refuse_unused(spec, "the source", "a sparse matrix", (*GROUPS, "positive"))
+        refuse_unused(spec, "the source", "a sparse matrix", (*GROUP_SETTINGS, "positive"))
         if getattr(what, "ndim", 2) != 2 or np.iscomplexobj(what):
             raise ConfigError("a sparse matrix must have rows and columns of real numbers")
         labels = _labels(y, what.shape[0])
-        return SparseRows(what, labels.to_pylist(), spec, reader)
+        return SparseMatrix(what, labels.to_pylist(), spec, reader)
     if isinstance(what, np.ndarray) and not what.dtype.names:
         return _numpy(np.asanyarray(what), y, spec, reader)
     refuse_unused(spec, "the source", "a table in memory", set(spec.changed()) - {"csv"})
     table = _as_table(what, kind)
     if table is None:
         return None
-    if kind == "pandas":  # where NaN is what is missing
+    if kind == "pandas":  # NaN means a missing value there
         spec = replace(spec, nulls=(*spec.nulls, "nan"))
-    found = table.what
+    data = table.data
     if y is not None:
-        found = found if isinstance(found, pa.Table) else pa.table(found)
-        name = _free_name(y, found.column_names)
-        found, spec = found.append_column(name, _labels(y, len(found))), _target(spec, name)
-    first = [_reader(found)]
+        data = data if isinstance(data, pa.Table) else pa.table(data)
+        name = _free_name(y, data.column_names)
+        data, spec = data.append_column(name, _labels(y, len(data))), _target(spec, name)
+    first = [_reader(data)]
 
     def batches() -> Any:
-        return first.pop() if first else _reader(found)
+        return first.pop() if first else _reader(data)
 
     return ArrowTable(
         kind if kind in ("pandas", "polars") else "table",
@@ -75,12 +75,12 @@ def open_memory(
         reader,
         text=table.text,
         categories=table.categories,
-        understood=f"{kind if kind in ('pandas', 'polars') else 'Arrow'} table",
-        endless=isinstance(found, pa.RecordBatchReader),
+        description=f"{kind if kind in ('pandas', 'polars') else 'Arrow'} table",
+        endless=isinstance(data, pa.RecordBatchReader),
     )
 
 
-def _as_table(what: Any, kind: str) -> Table | None:
+def _as_table(what: Any, kind: str) -> MemoryTable | None:
     if kind == "pandas" and hasattr(what, "columns"):
         return _pandas(what)
     if isinstance(what, Mapping):
@@ -88,11 +88,11 @@ def _as_table(what: Any, kind: str) -> Table | None:
     if isinstance(what, np.ndarray):
         return _columns({name: what[name] for name in what.dtype.names})
     if isinstance(what, pa.RecordBatch):
-        return Table(pa.Table.from_batches([what]), [], {})
+        return MemoryTable(pa.Table.from_batches([what]), [], {})
     if isinstance(what, (pa.Array, pa.ChunkedArray)) or (
         kind in ("pandas", "polars") and type(what).__name__ == "Series"
     ):
-        raise ConfigError("one column is no table; a table needs features and a target")
+        raise ConfigError("one column is not a table; a table needs features and a target")
     if kind == "polars" and type(what).__name__ == "LazyFrame":
         raise ConfigError("a LazyFrame has no rows yet; collect() it first")
     if not hasattr(what, "__arrow_c_stream__"):
@@ -102,7 +102,7 @@ def _as_table(what: Any, kind: str) -> Table | None:
         for name, dtype in what.schema.items():
             if type(dtype).__name__ == "Enum":
                 categories[name] = dtype.categories.to_list()
-    return Table(what, [], categories)
+    return MemoryTable(what, [], categories)
 
 
 def _reader(what: Any) -> Any:
@@ -110,28 +110,28 @@ def _reader(what: Any) -> Any:
         return what
     try:
         return pa.RecordBatchReader.from_stream(what)
-    except ODD as error:
+    except CONVERSION_ERRORS as error:
         raise ConfigError(f"the table cannot be read: {error}") from error
 
 
-def _columns(columns: Mapping[Any, Any]) -> Table:
-    """Columns by name as a table; mixed values are taken as text."""
+def _columns(columns: Mapping[Any, Any]) -> MemoryTable:
+    """Return columns by name as a table; mixed values become text."""
     arrays: dict[str, pa.Array] = {}
     text: list[str] = []
     try:
         for name, column in columns.items():
             try:
                 arrays[str(name)] = _array(column)
-            except ODD:
+            except CONVERSION_ERRORS:
                 arrays[str(name)] = pa.array([_text(value) for value in column], pa.string())
                 text.append(str(name))
-        return Table(pa.table(arrays), text, {})
-    except ODD as error:
+        return MemoryTable(pa.table(arrays), text, {})
+    except CONVERSION_ERRORS as error:
         raise ConfigError(f"the columns could not be read as a table: {error}") from error
 
 
 def _array(values: Any) -> pa.Array:
-    """Anything like a column as an Arrow array."""
+    """Return anything like a column as an Arrow array."""
     if isinstance(values, (pa.Array, pa.ChunkedArray)):
         return values
     if hasattr(values, "to_arrow"):  # polars
@@ -141,8 +141,8 @@ def _array(values: Any) -> pa.Array:
     return pa.array(values, from_pandas=type(values).__module__.startswith("pandas"))
 
 
-def _pandas(frame: Any) -> Table:
-    """A pandas table; a column of mixed Python values is taken as text. NaN is missing."""
+def _pandas(frame: Any) -> MemoryTable:
+    """Return a pandas table; a column of mixed Python values becomes text. NaN is missing."""
     names = [".".join(map(str, n)) if isinstance(n, tuple) else str(n) for n in frame.columns]
     arrays: list[pa.Array] = []
     text: list[str] = []
@@ -153,16 +153,16 @@ def _pandas(frame: Any) -> Table:
             categories[name] = [str(category) for category in column.dtype.categories]
         try:
             arrays.append(pa.Array.from_pandas(column))
-        except ODD:
+        except CONVERSION_ERRORS:
             empty = column.isna()
             values = [None if none else str(v) for v, none in zip(column, empty, strict=True)]
             arrays.append(pa.array(values, pa.string()))
             text.append(name)
-    return Table(pa.Table.from_arrays(arrays, names=names), text, categories)
+    return MemoryTable(pa.Table.from_arrays(arrays, names=names), text, categories)
 
 
 def _numpy(array: Any, y: Any, spec: TableSpec, reader: DictReader | None) -> ArrowTable:
-    """A two-dimensional array; NaN is no number."""
+    """Return a two-dimensional array as a source; NaN is not missing, but no number."""
     refuse_unused(spec, "the source", "an array", set(spec.changed()) - {"csv"})
     if array.ndim != 2 or array.shape[1] == 0:
         raise ConfigError(f"an array must have rows and columns, got shape {array.shape}")
@@ -173,23 +173,23 @@ def _numpy(array: Any, y: Any, spec: TableSpec, reader: DictReader | None) -> Ar
         spec = _target(spec, label_name)
 
     def batches() -> Iterator[pa.RecordBatch]:
-        for start in range(0, max(len(array), 1), ROWS):
-            part = np.asarray(array[start : start + ROWS])
+        for start in range(0, max(len(array), 1), BATCH_ROWS):
+            part = np.asarray(array[start : start + BATCH_ROWS])
             if isinstance(array, np.ma.MaskedArray):
-                part = array[start : start + ROWS]
+                part = array[start : start + BATCH_ROWS]
             columns = {name: _column(part[:, i]) for i, name in enumerate(names)}
             if labels is not None:
-                columns[label_name] = labels[start : start + ROWS]
+                columns[label_name] = labels[start : start + BATCH_ROWS]
             yield pa.record_batch(columns)
 
     text = names if array.dtype.kind in "OUS" else []
     schema = next(batches()).schema
-    told = f"NumPy array of {array.dtype}"
-    return ArrowTable("array", schema, batches, spec, reader, text=text, understood=told)
+    description = f"NumPy array of {array.dtype}"
+    return ArrowTable("array", schema, batches, spec, reader, text=text, description=description)
 
 
 def _column(values: Any) -> pa.Array:
-    """A one-dimensional NumPy array."""
+    """Return a one-dimensional NumPy array as an Arrow array."""
     kind = values.dtype.kind
     if values.ndim != 1 or kind in "cV":
         raise ConfigError(f"a column cannot hold {values.dtype} of shape {values.shape}")
@@ -214,22 +214,21 @@ def _text(value: Any) -> str | None:
 
 
 def _labels(y: Any, rows: int) -> pa.Array:
-    """Labels as a column of so many rows."""
+    """Return labels as a column of `rows` rows."""
     if y is None:
         raise ConfigError("a matrix holds features only; give the labels too: run(X, y)")
     if hasattr(y, "columns") and not isinstance(y, pa.Table) and y.shape[1] == 1:
         y = y.iloc[:, 0] if hasattr(y, "iloc") else y.to_series()
     if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
-    shown = f"got {type(y).__name__}"
     if hasattr(y, "columns") or isinstance(y, (str, bytes)) or not isinstance(y, Iterable):
-        raise ConfigError(f"the labels must be one column, {shown}")
+        raise ConfigError(f"the labels must be one column, got {type(y).__name__}")
     if isinstance(y, np.ndarray) and y.ndim != 1:
         raise ConfigError(f"{rows} rows, but labels of shape {y.shape}")
     values = y if hasattr(y, "__len__") else list(y)
     try:
         labels = _array(values)
-    except ODD:  # mixed values
+    except CONVERSION_ERRORS:  # mixed values
         labels = pa.array([_text(value) for value in values], pa.string())
     if len(labels) != rows:
         raise ConfigError(f"{rows} rows, but {len(labels)} labels")

@@ -1,4 +1,4 @@
-"""Data sets of openml.org by their number, through the openml package."""
+"""Data sets of openml.org by number, through the openml package."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["find_dataset"]
 
 
 def find_dataset(number: str, spec: TableSpec) -> tuple[str, TableSpec]:
-    """The file of a data set, downloaded once and kept, and how to read it.
+    """Return the file of a data set, which is downloaded once, and the spec to read it with.
 
-    Its default target is the target, and the columns it says to ignore are ignored.
+    The target is its default target, and the columns that it marks as ignored are dropped.
 
     >>> find_dataset("fried", TableSpec())
     Traceback (most recent call last):
@@ -33,17 +33,17 @@ def find_dataset(number: str, spec: TableSpec) -> tuple[str, TableSpec]:
         )
         path = dataset.data_file or dataset.parquet_file
     except Exception as error:  # the package raises what requests, minio and the server raise
-        told = str(error).strip().splitlines()
+        lines = str(error).strip().splitlines()
         raise SourceError(
             f"openml:{number}: could not be fetched, and is not in the cache "
-            f"({openml.config.get_cache_directory()}): {(told or [repr(error)])[0]:.200}"
+            f"({openml.config.get_cache_directory()}): {(lines or [repr(error)])[0]:.200}"
         ) from error
     if not path:
         raise SourceError(f"openml:{number}: the data set has no file")
     ignored = [*_listed(dataset.ignore_attribute), *_listed(dataset.row_id_attribute)]
     target = spec.target or dataset.default_target_attribute
     if target is None or "," in target:
-        raise ConfigError(f"openml:{number}: names no single target; choose one with --target")
+        raise ConfigError(f"openml:{number}: has no single target; choose one with --target")
     return str(path), replace(spec, target=target, drop=(*spec.drop, *ignored))
 
 

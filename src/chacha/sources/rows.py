@@ -1,4 +1,4 @@
-"""Rows in memory: dicts with their labels, lines of VW text, examples."""
+"""Iterables of rows in Python: dicts with their labels, lines of VW text, examples."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from chacha.sources.values.dict_reader import DictReader
 
 __all__ = ["Row", "Rows", "with_labels"]
 
-TOGETHER = 1024  # records that are looked at together
+RECORDS_AT_ONCE = 1024  # records that are converted together
 
 Row = tuple[Mapping[Any, Any], Any] | Mapping[Any, Any] | str | Example
+"""What users give as one row."""
 
 
 def with_labels(rows: Iterable[Any], labels: Any) -> Iterable[Any]:
-    """Rows and their labels, which must be as many.
+    """Return pairs of rows and labels; their numbers must be equal.
 
     >>> with_labels([{"a": 1}], [1.0, 2.0])
     Traceback (most recent call last):
@@ -50,9 +51,9 @@ _NOTHING = object()
 
 
 class Rows:
-    """Any iterable of rows: (dict, label), a dict that holds it, a line of VW text, an example.
+    """An iterable of rows: pairs (dict, label), records, lines of VW text, examples.
 
-    For dicts that hold their label, `table` must name the target.
+    For records, dicts that hold their label, `table` must name the target.
 
     >>> rows = Rows([({"age": 3, "hour": 5}, 1.0), ({"age": None}, 2.0), "3 |age age:7"])
     >>> [example.line for example in rows]
@@ -69,17 +70,17 @@ class Rows:
         table: TableSpec | None = None,
     ) -> None:
         self.name = name
-        self.endless = iter(rows) is rows  # an iterator may be; a list is not
+        self.endless = iter(rows) is rows  # an iterator may be endless, a list is not
         self._rows = rows
         self._reader = DictReader() if reader is None else reader
-        self.tabular = False  # until a dict comes
+        self.tabular = False  # until a dict occurs
         self._table = table or TableSpec()
         self._target = self._table.target
 
     def __iter__(self) -> Iterator[Example | Bad]:
         records: RecordReader | None = None
-        lie_there = isinstance(self._rows, (list, tuple))
-        if lie_there and self._target and all(isinstance(row, dict) for row in self._rows):
+        in_memory = isinstance(self._rows, (list, tuple))
+        if in_memory and self._target and all(isinstance(row, dict) for row in self._rows):
             yield from self._all_records(self._rows)
             return
         for number, row in enumerate(self._rows, start=1):
@@ -99,13 +100,13 @@ class Rows:
             records.finish()
 
     def _all_records(self, rows: Any) -> Iterator[Example | Bad]:
-        """Records that all lie there, so that some may be looked at together."""
+        """Yield the rows of a list of records, many of which are converted together."""
         self.tabular = True
         records = RecordReader(self._table, self.name, self._reader)
-        for start in range(0, len(rows), TOGETHER):
-            some = rows[start : start + TOGETHER]
+        for start in range(0, len(rows), RECORDS_AT_ONCE):
+            part = rows[start : start + RECORDS_AT_ONCE]
             places = (f"{self.name}: row {i}" for i in count(start + 1))
-            yield from records.rows(list(zip(some, places, strict=False)))
+            yield from records.rows(list(zip(part, places, strict=False)))
         records.finish()
 
     def _pair(self, row: Any, place: str) -> Example | Bad:
@@ -128,5 +129,5 @@ class Rows:
             return Bad(place, error.reason, str(error))
         except UnicodeEncodeError as error:
             return Bad(place, "not UTF-8", f"the row is not UTF-8 text: {error}")
-        self._reader.settle(x)
+        self._reader.fix_groups(x)
         return example

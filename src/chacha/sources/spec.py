@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+import string
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
@@ -10,11 +12,12 @@ from enum import Enum
 from fnmatch import fnmatchcase
 from typing import Any, TypeVar
 
+from chacha.data.example import DEFAULT_GROUP
 from chacha.data.vw_text import escape
 from chacha.errors import ConfigError
-from chacha.sources.grouping import MOST_GROUPS, sequential_groups
 
 __all__ = [
+    "MOST_GROUPS",
     "NULLS",
     "Categories",
     "CsvDialect",
@@ -23,17 +26,21 @@ __all__ = [
     "Missing",
     "TableSpec",
     "listed",
+    "missing_group",
     "names",
+    "parts",
     "refuse_unused",
+    "sequential_groups",
 ]
 
+MOST_GROUPS = 10
 NULLS = ("", "NA", "N/A", "n/a", "null", "NULL", "None", "?")
 T = TypeVar("T")
 _PREFIX = re.compile(r"[_.:/\- ]")
 
 
 class Categories(Enum):
-    """How a column of categories becomes features.
+    """How categories become features.
 
     >>> Categories("indicator")
     <Categories.INDICATOR: 'indicator'>
@@ -42,7 +49,7 @@ class Categories(Enum):
     INDICATOR = "indicator"
     """`column=word`, value 1."""
     CODE = "code"
-    """`column:code`; codes from 0 as declared, else in order of appearance (the paper's way)."""
+    """`column:code`; codes from 0 in declared order, else by appearance (as in the paper)."""
 
 
 class Missing(Enum):
@@ -55,13 +62,13 @@ class Missing(Enum):
     ZERO = "zero"
     """The feature is absent."""
     OFFER = "offer"
-    """As zero, and a feature of the column's name is in the group `missing(GROUP)`."""
+    """As zero, and the group `missing(GROUP)` has a feature of the column's name."""
     INDICATOR = "indicator"
     """The feature `column=missing` is present."""
     SKIP = "skip"
-    """The row is left out and counted."""
+    """The row is skipped and counted."""
     ERROR = "error"
-    """An error that names the cell."""
+    """The run stops with an error that names the cell."""
 
 
 class Kind(Enum):
@@ -102,20 +109,20 @@ class GroupBy(Enum):
 
 @dataclass(frozen=True)
 class CsvDialect:
-    """How a CSV file is written; what is None is guessed from its first lines.
+    """How a CSV file is written; what is None is detected from its first lines.
 
     Parameters
     ----------
     delimiter
-        One character between cells: `,`, `;`, tab or `|` are recognised.
+        One character between cells; `,`, `;`, tab and `|` are detected.
     quote
         One character around cells that hold delimiters or line breaks; "" for none.
     header
-        Whether line 1 names the columns; it does not if it holds numbers only.
+        Whether line 1 names the columns; by default, unless it holds numbers only.
     decimal
-        `.` or `,`. A comma is recognised where it is not the delimiter.
+        `.` or `,`. A comma is detected where it is not the delimiter.
     encoding
-        UTF-8 if not given; any that Python knows.
+        Any that Python has; UTF-8 by default.
 
     Examples
     --------
@@ -137,7 +144,9 @@ class CsvDialect:
         if self.decimal not in (None, ".", ","):
             raise ConfigError(f"the decimal point must be '.' or ',', got {self.decimal!r}")
         if self.delimiter is not None and self.delimiter in (self.decimal, self.quote):
-            raise ConfigError(f"{self.delimiter!r} cannot be the delimiter and more than that")
+            raise ConfigError(
+                f"{self.delimiter!r} cannot be the delimiter and also decimal or quote"
+            )
         if self.delimiter is not None and not self.delimiter.isascii():
             raise ConfigError(f"the delimiter must be an ASCII character, got {self.delimiter!r}")
         if self.encoding is not None:
@@ -151,37 +160,37 @@ class CsvDialect:
 class TableSpec:
     """How the columns of a table, or the fields of a record, become examples.
 
-    Where a column may be named, a pattern may stand too: `pixel*`.
+    Wherever a column is named, a pattern may be given instead: `pixel*`.
 
     Parameters
     ----------
     target
-        The column to predict; the last one if not given.
+        The column to predict; the last one by default.
     weight
         The column of importance weights.
     tag
-        The column of tags; they stand beside the predictions.
+        The column of tags, which are written with the predictions.
     positive
         For two classes: this value of the target is 1, every other is -1.
     most_groups
-        The columns, in order, are parted into at most so many groups.
+        The columns, in order, are divided into at most so many groups.
     group_by
-        In order, by column, or by prefix.
+        How columns are put into groups: in order, by column, or by prefix.
     groups
-        Instead: group -> its columns. Columns named by none form the group `rest`.
+        Group -> its columns, instead of `group_by`. Other columns form the group `rest`.
     kinds
-        Column -> what it holds, where that should not be recognised.
+        Column -> its kind, where it should not be detected.
     formats
         Column -> how its dates are written (as for `strptime`; `s` or `ms`: numbers since 1970).
-        Without one they are ISO 8601.
+        By default they are ISO 8601.
     ignore
         Columns to leave out.
     drop
-        As `ignore`, but they need not be there.
+        As `ignore`, but the columns need not exist.
     categories
-        How words are taken.
+        How categories become features.
     missing
-        How empty cells are taken.
+        What empty cells mean.
     nulls
         Words that mean an empty cell in text formats; `nan` among them makes NaN one.
     csv
@@ -240,21 +249,21 @@ class TableSpec:
                 )
 
     def is_ignored(self, column: str) -> bool:
-        """Whether a column is to be left out; with a struct all that is in it."""
+        """Return whether a column is left out, by its name or with the struct it is in."""
         return any(names(pattern, column) for pattern in (*self.ignore, *self.drop))
 
     def groups_as(self, other: TableSpec) -> bool:
-        """Whether columns are put into groups in the same way."""
-        mine = (self.groups, self.group_by, self.most_groups)
-        return mine == (other.groups, other.group_by, other.most_groups)
+        """Return whether another spec puts columns into the same groups."""
+        settings = (self.groups, self.group_by, self.most_groups)
+        return settings == (other.groups, other.group_by, other.most_groups)
 
     def changed(self) -> set[str]:
-        """The fields that are not as they are by default."""
-        plain = TableSpec()
-        return {f.name for f in fields(self) if getattr(self, f.name) != getattr(plain, f.name)}
+        """Return the names of the fields that differ from their defaults."""
+        default = TableSpec()
+        return {f.name for f in fields(self) if getattr(self, f.name) != getattr(default, f.name)}
 
     def kind_of(self, column: str) -> Kind | None:
-        """What a column holds, where that was told."""
+        """Return the kind of a column, if the spec has one."""
         if not self.kinds and not self.formats:
             return None
         if self.format_of(column) is not None:
@@ -262,31 +271,31 @@ class TableSpec:
         return _first(column, self.kinds)
 
     def format_of(self, column: str) -> str | None:
-        """How a column's dates are written, where that was told."""
+        """Return how a column's dates are written, if the spec says so."""
         return _first(column, self.formats)
 
     def group_columns(self, columns: list[str]) -> dict[str, str]:
-        """Column -> group."""
+        """Return column -> group."""
         if not self.groups:
             if self.group_by is GroupBy.ORDER:
                 return sequential_groups(columns, self.most_groups)
             return {column: self.late_group(column) or "" for column in columns}
-        found: dict[str, str] = {}
+        groups: dict[str, str] = {}
         for group, members in self.groups.items():
             for pattern in members:
-                columns_here = [column for column in columns if _matches(column, pattern)]
-                if not columns_here:
+                matches = [column for column in columns if _matches(column, pattern)]
+                if not matches:
                     raise ConfigError(
                         f"group {group!r} names column {pattern!r}, which is not there or is the "
                         f"target; the columns are: {listed(columns)}"
                     )
-                for column in columns_here:
-                    if found.setdefault(column, escape(group)) != escape(group):
-                        raise ConfigError(f"column {column!r} stands in two groups")
-        return {column: found.get(column, "rest") for column in columns}
+                for column in matches:
+                    if groups.setdefault(column, escape(group)) != escape(group):
+                        raise ConfigError(f"column {column!r} is in two groups")
+        return {column: groups.get(column, "rest") for column in columns}
 
     def late_group(self, column: str) -> str | None:
-        """The group of a column that comes later; None where a hash is to decide."""
+        """Return the group of a column that comes later; None if a hash decides it."""
         if self.groups:
             for group, members in self.groups.items():
                 if any(_matches(column, pattern) for pattern in members):
@@ -299,7 +308,7 @@ class TableSpec:
         return None
 
     def check_patterns(self, name: str, columns: Sequence[str]) -> None:
-        """Refuse a setting for a column that is not there: most likely it is misspelt."""
+        """Refuse a setting for a column that does not exist: most likely it is misspelt."""
         for what, patterns in (("type", (*self.kinds, *self.formats)), ("ignore", self.ignore)):
             for pattern in patterns:
                 if not any(names(pattern, column) for column in columns):
@@ -310,7 +319,7 @@ class TableSpec:
 
 
 def _check_format(column: str, form: str) -> None:
-    """Refuse a way to write dates that is none."""
+    """Refuse a date format that `strptime` does not have."""
     try:
         datetime.strptime("", form)
     except ValueError as error:
@@ -331,7 +340,7 @@ FLAGS = {
     "nulls": "--null",
     "csv": "--delimiter, --quote, --header, --decimal or --encoding",
 }
-"""What the fields of a :class:`TableSpec` are called on the command line, where not alike."""
+"""The flags of those fields of a :class:`TableSpec` whose flag has another name."""
 
 
 def refuse_unused(spec: TableSpec, name: str, what: str, honoured: Collection[str]) -> None:
@@ -342,12 +351,12 @@ def refuse_unused(spec: TableSpec, name: str, what: str, honoured: Collection[st
     chacha.errors.ConfigError: a.vw is VW text, for which --target means nothing; leave it out
     """
     for unused in sorted(spec.changed().difference(honoured)):
-        told = f"{FLAGS.get(unused, f'--{unused}')} means nothing; leave it out"
-        raise ConfigError(f"{name} is {what}, for which {told}")
+        flag = FLAGS.get(unused, f"--{unused}")
+        raise ConfigError(f"{name} is {what}, for which {flag} means nothing; leave it out")
 
 
 def names(pattern: str, column: str) -> bool:
-    """Whether a name or pattern means a column, or a struct that it is in.
+    """Return whether a name or pattern means a column, or a struct that it is in.
 
     >>> names("user*", "user_id"), names("user", "user.id"), names("user", "users")
     (True, True, False)
@@ -367,7 +376,7 @@ def _first(column: str, settings: Mapping[str, T]) -> T | None:
 
 
 def listed(names: Iterable[str], most: int = 20) -> str:
-    """Names for a message, not too many of them.
+    """Return names for a message, at most `most` of them.
 
     >>> listed(["a", "b", "c"], most=2)
     'a, b and 1 more'
@@ -375,3 +384,40 @@ def listed(names: Iterable[str], most: int = 20) -> str:
     names = list(names)
     rest = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + rest
+
+
+def sequential_groups(names: list[str], most: int = MOST_GROUPS) -> dict[str, str]:
+    """Return name -> group: at most `most` groups of equal size, in order.
+
+    A group of one has that name; larger ones are named by letters.
+
+    >>> sequential_groups(["hour", "age"])
+    {'hour': 'hour', 'age': 'age'}
+    >>> sequential_groups(["u", "v", "w"], most=2)
+    {'u': 'a', 'v': 'a', 'w': 'b'}
+    """
+    if len(names) <= most:
+        return {name: escape(name) for name in names}
+    size, labels = parts(len(names), most)
+    return {name: labels[i // size] for i, name in enumerate(names)}
+
+
+def parts(count: int, most: int) -> tuple[int, list[str]]:
+    """Return the size and the names of at most `most` equal groups of `count` things.
+
+    >>> parts(25, 10)
+    (3, ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'])
+    """
+    size = max(1, math.ceil(count / most))
+    groups = math.ceil(count / size)
+    letters = string.ascii_letters
+    return size, [letters[i] if groups <= len(letters) else f"g{i}" for i in range(groups)]
+
+
+def missing_group(group: str) -> str:
+    """Return the name of the group of a group's empty cells.
+
+    >>> missing_group("a"), missing_group(" ")
+    ('missing(a)', 'missing(%20)')
+    """
+    return f"missing({escape(group) if group == DEFAULT_GROUP else group})"

@@ -1,4 +1,4 @@
-"""Built-in streams: generated, seeded, endless unless `n` is given."""
+"""Built-in streams: generated from a seed, endless unless `n` is given."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from numpy.typing import NDArray
 from chacha.data.example import Example, make_example
 from chacha.data.vw_text import hash_name
 from chacha.errors import ConfigError
-from chacha.sources.synthetic_text import Groups, sparse_rows
-from chacha.sources.tables.blocks import CellColumn, ColumnBlock, NumberColumn, WordsColumn
+from chacha.sources.synthetic_text import GroupedPairs, sparse_rows
+from chacha.sources.tables.blocks import CellColumn, NumberColumn, TableBlock, WordsColumn
 from chacha.sources.tables.columns import pairs_cell
 
-__all__ = ["STREAMS", "SynthSource", "check_ends", "open_synth"]
+__all__ = ["STREAMS", "SynthSource", "open_synth"]
 
 Array = NDArray[np.float64]
-Block = tuple[list[tuple[str, str]], list[list[float | str]], list[float]]
-BLOCK = 1000
+Drawn = tuple[list[tuple[str, str]], list[list[float | str]], list[float]]
+"""Rows of a dense stream: groups and names of the features, values by row, labels."""
+ROWS_PER_DRAW = 1000
 LETTERS = "abcdefghij"
 
 
@@ -28,7 +29,7 @@ def _rounded(values: Array) -> list[Any]:
     return np.round(values, 6).tolist()  # type: ignore[no-any-return]
 
 
-def _fried(rng: np.random.Generator, size: int, start: int, half: int) -> Block:
+def _fried(rng: np.random.Generator, size: int, start: int, half: int) -> Drawn:
     """Friedman: 10·sin(πab) + 20·(c-½)² + 10d + 5e + noise; f to j are noise."""
     x = rng.random((size, 10))
     y = 10 * np.sin(np.pi * x[:, 0] * x[:, 1]) + 20 * (x[:, 2] - 0.5) ** 2
@@ -36,8 +37,8 @@ def _fried(rng: np.random.Generator, size: int, start: int, half: int) -> Block:
     return [(g, "x") for g in LETTERS], _rounded(x), _rounded(y)
 
 
-def _2dplanes(rng: np.random.Generator, size: int, start: int, half: int) -> Block:
-    """Breiman: two planes, and `a` says which one holds."""
+def _2dplanes(rng: np.random.Generator, size: int, start: int, half: int) -> Drawn:
+    """Breiman: two planes; `a` decides which one applies."""
     x = rng.integers(-1, 2, (size, 10)).astype(float)
     x[:, 0] = rng.choice([-1.0, 1.0], size)
     up = 3 + 3 * x[:, 1] + 2 * x[:, 2] + x[:, 3]
@@ -46,8 +47,8 @@ def _2dplanes(rng: np.random.Generator, size: int, start: int, half: int) -> Blo
     return [(g, "x") for g in LETTERS], _rounded(x), _rounded(y)
 
 
-def _mv(rng: np.random.Generator, size: int, start: int, half: int) -> Block:
-    """Torgo: numbers and words, and rules between them (as the public data set has them)."""
+def _mv(rng: np.random.Generator, size: int, start: int, half: int) -> Drawn:
+    """Torgo: numbers and words with rules between them, as in the public data set."""
     a, b = rng.uniform(-5, 5, size), rng.uniform(-15, -10, size)
     c = np.where(rng.random(size) < 0.32, "red", "brown")
     c = np.where((a > 0) & (rng.random(size) < 0.24), "green", c)
@@ -68,7 +69,7 @@ def _mv(rng: np.random.Generator, size: int, start: int, half: int) -> Block:
 
 
 def _truth(x: Array, **products: float) -> Array:
-    """Singles, and products of the first features of two groups (three columns a group)."""
+    """Return single features plus products of the first features of two groups of three."""
     y: Array = 0.2 * (x @ np.tile([1.0, 0.5, -0.5], 5))
     for pair, strength in products.items():
         left, right = (x[:, 3 * LETTERS.index(letter)] for letter in pair)
@@ -79,40 +80,40 @@ def _truth(x: Array, **products: float) -> Array:
 _FIVE = [(group, str(i)) for group in "abcde" for i in range(3)]
 
 
-def _interactions(rng: np.random.Generator, size: int, start: int, half: int) -> Block:
+def _interactions(rng: np.random.Generator, size: int, start: int, half: int) -> Drawn:
     """5 groups of 3 uniform features; truth = singles + 4ab + 2ac + cd; noise sd 0.1."""
     x = np.round(rng.uniform(-1, 1, (size, 15)), 6)
     y = _truth(x, ab=4.0, ac=2.0, cd=1.0) + rng.normal(0, 0.1, size)
     return _FIVE, x.tolist(), _rounded(y)
 
 
-def _drift(rng: np.random.Generator, size: int, start: int, half: int) -> Block:
-    """As `interactions`; the right products are ab and cd first, from half-way ac and de."""
+def _drift(rng: np.random.Generator, size: int, start: int, half: int) -> Drawn:
+    """As `interactions`, but with the products ab and cd first, and ac and de from half-way on."""
     x = np.round(rng.uniform(-1, 1, (size, 15)), 6)
     late = np.arange(start, start + size) >= half
     y = np.where(late, _truth(x, ac=4.0, de=2.0), _truth(x, ab=4.0, cd=2.0))
     return _FIVE, x.tolist(), _rounded(y + rng.normal(0, 0.1, size))
 
 
-Row = tuple[Groups, float]
-Draw = Callable[[np.random.Generator, int, int, int], Block]
-Stream = Callable[[np.random.Generator, int, int, int], Iterable[Row]]
+DrawnRow = tuple[GroupedPairs, float]
+Draw = Callable[[np.random.Generator, int, int, int], Drawn]
+Stream = Callable[[np.random.Generator, int, int, int], Iterable[DrawnRow]]
 
 
-def _rows(block: Block) -> Iterator[Row]:
-    """The rows of a block, one value for each feature."""
-    names, values, labels = block
+def _rows(drawn: Drawn) -> Iterator[DrawnRow]:
+    """Yield the rows of a dense stream, one value for each feature."""
+    names, values, labels = drawn
     for row, label in zip(values, labels, strict=True):
-        groups: Groups = {}
+        groups: GroupedPairs = {}
         for (group, name), value in zip(names, row, strict=True):
             pair = (f"{name}={value}", 1.0) if isinstance(value, str) else (name, value)
             groups.setdefault(group, []).append(pair)
         yield groups, label
 
 
-def _columns(block: Block, rows: int, place: str) -> ColumnBlock:
-    """The first rows of a block as columns."""
-    names, values, labels = block
+def _columns(drawn: Drawn, rows: int, place: str) -> TableBlock:
+    """Return the first rows of a dense stream as a block of columns."""
+    names, values, labels = drawn
     groups: dict[str, list[NumberColumn | CellColumn | WordsColumn]] = {}
     for (group, name), column in zip(names, zip(*values[:rows], strict=True), strict=True):
         if isinstance(column[0], str):
@@ -122,7 +123,7 @@ def _columns(block: Block, rows: int, place: str) -> ColumnBlock:
             groups.setdefault(group, []).append(CellColumn(cells, at))
         else:
             groups.setdefault(group, []).append(NumberColumn(name, np.array(column, float)))
-    return ColumnBlock(groups, np.array(labels[:rows], np.float32), lambda row: place)
+    return TableBlock(groups, np.array(labels[:rows], np.float32), lambda row: place)
 
 
 DENSE: dict[str, Draw] = {
@@ -139,7 +140,9 @@ STREAMS: dict[str, Stream] = {
 
 
 class SynthSource:
-    """A generated stream: the same seed gives the same examples, however many are taken.
+    """A generated stream; the examples depend on the seed only, not on how many are read.
+
+    Without `n` it is infinite.
 
     >>> source = SynthSource("interactions", n=1, seed=1)
     >>> [len(example.groups) for example in source]
@@ -158,15 +161,15 @@ class SynthSource:
             raise ConfigError(f"synth:{stream} needs n >= 1, got n={n}")
         self.stream, self.n, self.seed = stream, n, seed
         self.name = f"synth:{stream}" + (f",n={n}" if n else "") + f",seed={seed}"
-        self.endless = n is None
+        self.endless = self.infinite = n is None
 
     def __iter__(self) -> Iterator[Example]:
         for drawn, left in self._parts():
             for groups, label in islice(STREAMS[self.stream](*drawn), left):
                 yield make_example(groups, label)
 
-    def blocks(self) -> Iterator[ColumnBlock | Example]:
-        """The rows as columns, of the streams that have a value for every feature."""
+    def blocks(self) -> Iterator[TableBlock | Example]:
+        """Yield the rows as columns, for streams with a value for every feature."""
         if self.stream not in DENSE:
             yield from self
             return
@@ -174,29 +177,18 @@ class SynthSource:
             yield _columns(DENSE[self.stream](*drawn), left, self.name)
 
     def _parts(self) -> Iterator[tuple[tuple[np.random.Generator, int, int, int], int]]:
-        """What to draw a block of rows with, and how many of them there are."""
+        """Yield the arguments to draw some rows with, and how many of the rows to use."""
         rng = np.random.default_rng(self.seed)
         half = self.n // 2 if self.n else 50_000
         start = 0
         while self.n is None or start < self.n:
-            left = BLOCK if self.n is None else min(BLOCK, self.n - start)
-            yield (rng, BLOCK, start, half), left
-            start += BLOCK
-
-
-def check_ends(source: object, limit: int | None) -> None:
-    """Refuse to pass over a stream that never ends.
-
-    >>> check_ends(SynthSource("fried"), None)
-    Traceback (most recent call last):
-    chacha.errors.ConfigError: synth:fried,seed=0 never ends; give n= or a limit
-    """
-    if isinstance(source, SynthSource) and source.endless and limit is None:
-        raise ConfigError(f"{source.name} never ends; give n= or a limit")
+            left = ROWS_PER_DRAW if self.n is None else min(ROWS_PER_DRAW, self.n - start)
+            yield (rng, ROWS_PER_DRAW, start, half), left
+            start += ROWS_PER_DRAW
 
 
 def open_synth(spec: str) -> SynthSource:
-    """The stream of `NAME[,n=N][,seed=SEED]`.
+    """Return the stream of `NAME[,n=N][,seed=SEED]`.
 
     >>> open_synth("fried,n=10,seed=1").name
     'synth:fried,n=10,seed=1'

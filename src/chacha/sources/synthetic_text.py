@@ -10,20 +10,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Groups", "sparse_rows"]
+__all__ = ["GroupedPairs", "sparse_rows"]
 
-Groups = dict[str, list[tuple[str, float]]]
+GroupedPairs = dict[str, list[tuple[str, float]]]
+"""Group -> names and values."""
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-SHORTEST, LONGEST = 125, 1350  # features that are drawn; the same name twice is one feature
-LARGE = {"t": 0.6, "s": 0.4}  # the share of what the small groups leave
-SMALL = {"u": 0, "d": 0, "i": 1, "q": 1}  # which of the two signs a small group tells
+FEWEST_DRAWN, MOST_DRAWN = 125, 1350  # features drawn per row; the same name twice is one
+LARGE = {"t": 0.6, "s": 0.4}  # shares of the features that the small groups leave
+SMALL = {"u": 0, "d": 0, "i": 1, "q": 1}  # which of the two signs a small group indicates
 WORDS = 8000  # names of a large group
-HEAD = 400.0  # names that are about equally frequent; from there on 1/rank²
+HEAD = 400.0  # names of about equal frequency; beyond, the frequency is 1/rank²
 FEW_WORDS = 20  # names of a small group for each sign
-FEWEST, MOST = 3, 10  # features of a small group that are drawn
-WRONG = 0.02  # share of names of a small group that tell the other sign
+FEWEST_SMALL, MOST_SMALL = 3, 10  # features drawn per row for a small group
+WRONG = 0.02  # share of names of a small group that indicate the wrong sign
 
 
 class Bag(NamedTuple):
@@ -41,19 +42,19 @@ def _names(group: str) -> list[str]:
 
 @cache
 def _weights(group: str) -> Floats:
-    """The truth of a large group: one name in twenty has an effect. The same for all seeds."""
+    """Return the true weights of a large group, the same for all seeds; one in twenty is not 0."""
     rng = np.random.default_rng(ord(group))
     return np.where(rng.random(WORDS) < 0.05, rng.normal(0, 0.005, WORDS), 0.0)
 
 
 def _bag(row: Ints, word: Ints, value: Floats) -> Bag:
-    """The features in order of row and name; what stands twice is one, with the sum of values."""
+    """Return the features sorted by row and name; those of one name are summed."""
     keys, of = np.unique(row * WORDS + word, return_inverse=True)
     return Bag(keys // WORDS, keys % WORDS, np.bincount(of, value).astype(np.float64))
 
 
 def _large(rng: np.random.Generator, sizes: Ints) -> Bag:
-    """So many names a row, frequent ones and rare ones in every row; a tenth have other values."""
+    """Draw frequent and rare names for every row; a tenth have values other than 1."""
     row = np.repeat(np.arange(len(sizes)), sizes)
     place = np.arange(len(row)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     share = (place + rng.random(len(row))) / sizes[row] * (WORDS / (WORDS + HEAD))
@@ -64,37 +65,37 @@ def _large(rng: np.random.Generator, sizes: Ints) -> Bag:
 
 
 def _small(rng: np.random.Generator, sizes: Ints, sign: Ints) -> Bag:
-    """Names that tell a sign (0 or 1), but for a few."""
+    """Draw names that indicate a sign (0 or 1), but for a few."""
     row = np.repeat(np.arange(len(sizes)), sizes)
-    told = sign[row] ^ (rng.random(len(row)) < WRONG)
-    word = 2 * rng.integers(0, FEW_WORDS, len(row)) + told
+    indicated = sign[row] ^ (rng.random(len(row)) < WRONG)
+    word = 2 * rng.integers(0, FEW_WORDS, len(row)) + indicated
     bag = _bag(row, word, np.ones(len(row)))
     return bag._replace(value=np.ones(len(bag.row)))
 
 
 def _pairs(group: str, bag: Bag, size: int) -> list[list[tuple[str, float]]]:
-    """Names and values, row by row."""
+    """Return names and values, row by row."""
     names = _names(group)
-    found = list(zip([names[i] for i in bag.word.tolist()], bag.value.tolist(), strict=True))
+    pairs = list(zip([names[i] for i in bag.word.tolist()], bag.value.tolist(), strict=True))
     ends = np.searchsorted(bag.row, np.arange(size + 1)).tolist()
-    return [found[first:last] for first, last in pairwise(ends)]
+    return [pairs[first:last] for first, last in pairwise(ends)]
 
 
-def sparse_rows(rng: np.random.Generator, size: int) -> Iterator[tuple[Groups, float]]:
-    """Some rows: two large groups of text, four small ones, and the label.
+def sparse_rows(rng: np.random.Generator, size: int) -> Iterator[tuple[GroupedPairs, float]]:
+    """Draw rows of two large groups of text and four small groups, with their labels.
 
-    The label is the product of two hidden signs, which `u` and `d`, and `i` and `q`, tell;
-    plus a sparse linear model of the large groups; plus noise.
+    The label is the product of two hidden signs, plus a sparse linear model of the large
+    groups, plus noise. `u` and `d` indicate one sign, `i` and `q` the other.
 
     >>> groups, label = next(sparse_rows(np.random.default_rng(1), 1))
     >>> list(groups), 100 <= sum(map(len, groups.values())) <= 1500
     (['u', 'd', 'i', 'q', 't', 's'], True)
     """
-    length = np.exp(rng.uniform(np.log(SHORTEST), np.log(LONGEST), size)).astype(np.int64)
+    length = np.exp(rng.uniform(np.log(FEWEST_DRAWN), np.log(MOST_DRAWN), size)).astype(np.int64)
     signs = rng.integers(0, 2, (2, size))
     bags: dict[str, Bag] = {}
     for group, which in SMALL.items():
-        sizes = rng.integers(FEWEST, MOST + 1, size)
+        sizes = rng.integers(FEWEST_SMALL, MOST_SMALL + 1, size)
         bags[group] = _small(rng, sizes, signs[which])
         length -= sizes
     y = np.prod(2.0 * signs - 1, axis=0) + rng.normal(0, 0.03, size)

@@ -1,1 +1,1 @@
-"""File formats, one file each, and how they are told apart."""
+"""File formats, one module each; `detect` has the table of them and opens files."""

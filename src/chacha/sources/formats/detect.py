@@ -1,84 +1,137 @@
-"""Formats: which reader a file needs, by its name or by how it begins."""
+"""The table of file formats, and the choice among them by name or by the first line.
+
+A new format is a module with a :class:`~chacha.sources.formats.file_source.FormatReader` and an
+entry in :class:`Format`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, fields
 from enum import Enum
 from pathlib import Path
 
 from chacha.errors import BadExample, SourceError
 from chacha.sources.base import Source
-from chacha.sources.formats.arff_file import ArffFile
+from chacha.sources.formats.arff_file import ArffFile, looks_like_arff
 from chacha.sources.formats.arrow_file import open_arrow, open_parquet
-from chacha.sources.formats.csv_file import CsvFile
+from chacha.sources.formats.csv_file import CsvFile, looks_like_csv, open_tsv
+from chacha.sources.formats.file_source import FormatReader
+from chacha.sources.formats.json_lines_file import JsonLines, looks_like_json
 from chacha.sources.formats.libsvm_file import LibsvmFile, looks_like_libsvm
-from chacha.sources.formats.vw_file import VWFile, VWJsonFile
-from chacha.sources.formats.vw_json_file import looks_like_vw_json
+from chacha.sources.formats.vw_file import VWFile, looks_like_vw
+from chacha.sources.formats.vw_json_file import VWJsonFile, looks_like_vw_json
 from chacha.sources.reading.byte_stream import COMPRESSION, ByteReader, open_bytes
-from chacha.sources.records.reader import JsonLines
 from chacha.sources.spec import TableSpec, refuse_unused
-from chacha.sources.tables.batch import Expected
+from chacha.sources.tables.batch import ExpectedColumns
 from chacha.sources.values.dict_reader import DictReader
 from chacha.sources.values.json_text import read_object
 
-__all__ = ["Format", "format_of_name", "open_file"]
+__all__ = ["FileFormat", "Format", "format_of_name", "open_file"]
+
+ALL_SETTINGS = frozenset(field.name for field in fields(TableSpec))
+TABLE_SETTINGS = ALL_SETTINGS - {"csv"}
+GROUP_SETTINGS = frozenset({"groups", "group_by", "most_groups"})
+NO_SETTINGS: frozenset[str] = frozenset()
+
+
+def _never(line: str) -> bool:
+    return False
+
+
+@dataclass(frozen=True)
+class FileFormat:
+    """What is known of a file format.
+
+    Parameters
+    ----------
+    title
+        The format in words, for messages.
+    endings
+        The endings of file names that mean it.
+    open
+        What opens a file of the format.
+    settings
+        The fields of a :class:`TableSpec` that mean something for it; others are refused.
+    sniff
+        Whether the first line of a text file may be of this format.
+    magic
+        First bytes that mean it, for a binary format.
+    from_start
+        Whether the file is read from its start; if not, `open` gets the path only.
+    """
+
+    title: str
+    endings: tuple[str, ...]
+    open: FormatReader
+    settings: frozenset[str] = TABLE_SETTINGS
+    sniff: Callable[[str], bool] = _never
+    magic: tuple[bytes, ...] = ()
+    from_start: bool = True
 
 
 class Format(Enum):
-    """How a file is written.
+    """How a file is written. A first line belongs to the first format here that accepts it.
 
-    >>> Format("vw")
-    <Format.VW: 'vw'>
+    >>> Format("vw"), Format.VW.entry.title
+    (<Format.VW: 'vw'>, 'VW text')
     """
 
-    VW = "vw"
-    VW_JSON = "vwjson"
-    JSON_LINES = "jsonl"
-    CSV = "csv"
-    TSV = "tsv"
-    PARQUET = "parquet"
-    ARROW = "arrow"
-    ARFF = "arff"
-    LIBSVM = "libsvm"
+    entry: FileFormat
+    _value_: str
 
-    @property
-    def told(self) -> str:
-        """The format in words."""
-        names = {"vw": "VW text", "vwjson": "VW's JSON", "jsonl": "JSON lines"}
-        return names.get(self.value, self.value.capitalize())
+    def __new__(cls, value: str, entry: FileFormat) -> Format:
+        """Return a member whose value is its name on the command line."""
+        member = object.__new__(cls)
+        member._value_, member.entry = value, entry
+        return member
+
+    JSON_LINES = (
+        "jsonl",
+        FileFormat(
+            "JSON lines",
+            (".jsonl", ".ndjson", ".json"),  # .json may be VW's, by its first line
+            JsonLines,
+            sniff=looks_like_json,
+        ),
+    )
+    VW_JSON = "vwjson", FileFormat("VW's JSON", (".vwjson",), VWJsonFile, NO_SETTINGS)
+    ARFF = "arff", FileFormat("ARFF", (".arff",), ArffFile, sniff=looks_like_arff)
+    LIBSVM = (
+        "libsvm",
+        FileFormat(
+            "LIBSVM",
+            (".libsvm", ".svmlight", ".svm"),
+            LibsvmFile,
+            GROUP_SETTINGS,
+            looks_like_libsvm,
+        ),
+    )
+    VW = "vw", FileFormat("VW text", (".vw",), VWFile, NO_SETTINGS, looks_like_vw)
+    CSV = "csv", FileFormat("CSV", (".csv",), CsvFile, ALL_SETTINGS, looks_like_csv)
+    TSV = "tsv", FileFormat("TSV", (".tsv", ".tab"), open_tsv, ALL_SETTINGS)
+    PARQUET = (
+        "parquet",
+        FileFormat(
+            "Parquet", (".parquet", ".pq"), open_parquet, magic=(b"PAR1",), from_start=False
+        ),
+    )
+    ARROW = (
+        "arrow",
+        FileFormat(
+            "Arrow",
+            (".arrow", ".arrows", ".ipc", ".feather"),
+            open_arrow,
+            magic=(b"ARROW1", b"FEA1", b"\xff\xff\xff\xff"),
+        ),
+    )
 
 
-ENDINGS = {
-    ".vw": Format.VW,
-    ".json": Format.JSON_LINES,  # or VW's, by its first line
-    ".jsonl": Format.JSON_LINES,
-    ".ndjson": Format.JSON_LINES,
-    ".vwjson": Format.VW_JSON,
-    ".csv": Format.CSV,
-    ".tsv": Format.TSV,
-    ".tab": Format.TSV,
-    ".parquet": Format.PARQUET,
-    ".pq": Format.PARQUET,
-    ".arrow": Format.ARROW,
-    ".arrows": Format.ARROW,
-    ".ipc": Format.ARROW,
-    ".feather": Format.ARROW,
-    ".arff": Format.ARFF,
-    ".libsvm": Format.LIBSVM,
-    ".svmlight": Format.LIBSVM,
-    ".svm": Format.LIBSVM,
-}
-BINARY = {
-    b"PAR1": Format.PARQUET,
-    b"ARROW1": Format.ARROW,
-    b"FEA1": Format.ARROW,
-    b"\xff\xff\xff\xff": Format.ARROW,
-}
+ENDINGS = {ending: form for form in Format for ending in form.entry.endings}
 
 
 def format_of_name(path: str) -> Format | None:
-    """The format that a file's ending tells; None if it tells none.
+    """Return the format that the ending of a file name means, or None.
 
     >>> format_of_name("rides.csv.gz"), format_of_name("-")
     (<Format.CSV: 'csv'>, None)
@@ -92,87 +145,60 @@ def open_file(
     path: str,
     table: TableSpec,
     reader: DictReader | None = None,
-    expected: Expected | None = None,
+    expected: ExpectedColumns | None = None,
     form: Format | None = None,
 ) -> Source:
-    """The source that a file is; its ending tells the format, else its first line.
+    """Return the source that a file is; its ending says the format, else its first line.
 
     >>> open_file("nowhere.csv", TableSpec())
     Traceback (most recent call last):
     chacha.errors.SourceError: nowhere.csv: no such file
     """
-    told = form or format_of_name(path)
-    if told is Format.PARQUET:
-        _refuse_unused(path, table, told)
-        return open_parquet(path, table, reader, expected)
+    named = form or format_of_name(path)
+    if named is not None and not named.entry.from_start:
+        return _open(named, path, table, None, reader, expected)
     file = open_bytes(path)
-    found = told or _sniff(file)
-    if found is Format.JSON_LINES and form is None and not table.target and _is_vw_json(file):
-        found = Format.VW_JSON
-    _refuse_unused(path, table, found)
-    if found is Format.TSV and table.csv.delimiter is None:
-        table = replace(table, csv=replace(table.csv, delimiter="\t"))
-    if found is Format.PARQUET:
-        file.close()
-        return open_parquet(path, table, reader, expected)
-    return _FROM_THE_START[found](path, table, file, reader, expected)
+    detected = named or _sniff(file)
+    if detected is Format.JSON_LINES and form is None and not table.target and _is_vw_json(file):
+        detected = Format.VW_JSON
+    if detected.entry.from_start:
+        return _open(detected, path, table, file, reader, expected)
+    file.close()
+    return _open(detected, path, table, None, reader, expected)
 
 
-_FROM_THE_START: dict[
-    Format,
-    Callable[[str, TableSpec, ByteReader, DictReader | None, Expected | None], Source],
-] = {
-    Format.ARROW: open_arrow,
-    Format.VW: VWFile,
-    Format.VW_JSON: VWJsonFile,
-    Format.JSON_LINES: JsonLines,
-    Format.LIBSVM: LibsvmFile,
-    Format.ARFF: ArffFile,
-    Format.CSV: CsvFile,
-    Format.TSV: CsvFile,
-}
-
-
-def _refuse_unused(path: str, table: TableSpec, found: Format) -> None:
-    """Settings that mean nothing for a format are mistakes."""
-    honoured = table.changed() - {"csv"}
-    match found:
-        case Format.VW | Format.VW_JSON:
-            honoured = set()
-        case Format.LIBSVM:
-            honoured = {"groups", "group_by", "most_groups"}
-        case Format.CSV | Format.TSV:
-            return
-    refuse_unused(table, path, found.told, honoured)
+def _open(
+    form: Format,
+    path: str,
+    table: TableSpec,
+    file: ByteReader | None,
+    reader: DictReader | None,
+    expected: ExpectedColumns | None,
+) -> Source:
+    refuse_unused(table, path, form.entry.title, form.entry.settings)
+    return form.entry.open(path, table, file, reader, expected)
 
 
 def _sniff(file: ByteReader) -> Format:
-    """The format of a file by its first line."""
+    """Return the format of a file by its first line."""
     first = file.peek_line()
-    for magic, binary in BINARY.items():
-        if first.startswith(magic):
-            return binary
+    for form in Format:
+        if form.entry.magic and first.startswith(form.entry.magic):
+            return form
     if file.failed is not None:
         raise file.failed
     if b"\0" in first:
         raise SourceError(
-            f"{file.name}: is not text, and none of the binary formats that are known "
-            "(Parquet, Arrow); for UTF-16: --format csv --encoding utf-16"
+            f"{file.name}: is neither text nor a known binary format (Parquet, Arrow); "
+            "for UTF-16: --format csv --encoding utf-16"
         )
     line = first.decode(errors="replace").strip("\ufeff \t\r")
-    if line.startswith(("{", "[")):
-        return Format.JSON_LINES
-    if line.startswith("%") or line.lower().startswith(("@relation", "@attribute")):
-        return Format.ARFF
-    if looks_like_libsvm(line):
-        return Format.LIBSVM
-    if not line or "|" in line:
-        return Format.VW
-    if any(mark in line for mark in ",\t;"):
-        return Format.CSV
+    for form in Format:
+        if form.entry.sniff(line):
+            return form
     raise SourceError(
         f"{file.name}: neither VW text (no '|' in line 1) nor a table (no ',' or tab); "
-        f"--format tells what it is: {', '.join(known.value for known in Format)}"
+        f"name its format with --format: {', '.join(known.value for known in Format)}"
     )
 
 
@@ -180,4 +206,4 @@ def _is_vw_json(file: ByteReader) -> bool:
     try:
         return looks_like_vw_json(read_object(file.peek_line().decode("utf-8-sig")))
     except (BadExample, UnicodeDecodeError):
-        return False  # the reader tells what is wrong, with the place
+        return False  # the reader says what is wrong, with the place

@@ -1,91 +1,50 @@
-"""VW text and VW's JSON: one example a line."""
+"""VW text: one example per line."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from itertools import count
-from typing import TypeVar
+from collections.abc import Iterator, Sequence
 
 from chacha.data.example import Example, parse_line
 from chacha.data.vw_text import read_number
-from chacha.errors import BadExample, SourceError
+from chacha.errors import SourceError
 from chacha.sources.base import Bad
-from chacha.sources.formats.file_source import FileSource
-from chacha.sources.formats.vw_json_file import vw_json_example
+from chacha.sources.formats.file_source import BYTE_ORDER_MARK, LineFile, read_line
 from chacha.sources.reading.byte_stream import (
-    Raw,
-    open_plain,
+    RawFile,
+    open_uncompressed,
     unfinished,
 )
-from chacha.sources.reading.lines import line_blocks, plain_blocks, text_blocks
+from chacha.sources.reading.lines import text_blocks, uncompressed_blocks
 from chacha.sources.tables.blocks import TextBlock
 
-__all__ = ["LineFile", "VWFile", "VWJsonFile", "read_line", "vw_row"]
+__all__ = ["VWFile", "looks_like_vw", "vw_row"]
 
-T = TypeVar("T")
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-BLOCK = 1 << 18  # bytes that a file is read by
+TEXT_BYTES = 1 << 18  # least size of a block of lines
 
 
-def read_line(line: bytes, place: str, read: Callable[[str, str], T]) -> T | Bad:
-    """What `read` makes of a line and its place; an empty line is harmless, a bad one is told.
+def looks_like_vw(line: str) -> bool:
+    """Return whether a line may be VW text; an empty one may.
 
-    >>> print(read_line(b" ", "clicks.vw:7", parse_line))
-    clicks.vw:7: the line is empty
+    >>> looks_like_vw("1 |a x"), looks_like_vw("x,y")
+    (True, False)
     """
-    try:
-        text = line.decode().rstrip("\r\n")
-    except UnicodeDecodeError as error:
-        return Bad(place, "not UTF-8", f"the line is not UTF-8 text ({error.reason})")
-    if not text.strip():
-        return Bad(place, "empty line", "the line is empty", harmless=True)
-    try:
-        return read(text, place)
-    except BadExample as error:
-        return Bad(place, error.reason, str(error))
+    return not line or "|" in line
 
 
 def vw_row(line: bytes, place: str) -> Example | Bad:
-    """The example on one line of VW text, or what is wrong with it.
+    """Return the example on one line of VW text, or the reason why it is bad.
 
     >>> vw_row(b"1 |a x", "clicks.vw:7").place
     'clicks.vw:7'
     """
-    found = read_line(line, place, parse_line)
-    if isinstance(found, Bad) or found.label is not None:
-        return found
+    example = read_line(line, place, parse_line)
+    if isinstance(example, Bad) or example.label is not None:
+        return example
     message = "the line has no label; learning needs one before the '|'"
-    if found.tag and read_number(found.tag) is not None:
-        message = f"{found.tag!r} touches the '|', so VW reads it as a tag; put a space there"
+    if example.tag and read_number(example.tag) is not None:
+        message = f"{example.tag!r} touches the '|', so VW reads it as a tag; put a space there"
         return Bad(place, "no label", message)
-    return Bad(place, "no label", message, unlabelled=found)
-
-
-class LineFile(FileSource, ABC):
-    """A file that holds one row a line, plain or compressed, or from standard input."""
-
-    block = 0  # bytes that are wanted at once; a pipe gives what it has
-
-    @abstractmethod
-    def rows(self, lines: Sequence[tuple[bytes, str]]) -> Iterator[Example | Bad]:
-        """The examples of some lines, which come with their places."""
-
-    def __iter__(self) -> Iterator[Example | Bad]:
-        number = 0
-        with self.open() as file:
-            for lines in line_blocks(file, self.block):
-                if number == 0:
-                    lines[0] = lines[0].removeprefix(BYTE_ORDER_MARK)
-                places = (f"{self.name}:{i}" for i in count(number + 1))
-                yield from self.rows(list(zip(lines, places, strict=False)))
-                number += len(lines)
-            yield from file.end(f"after line {number}")
-        if not number:
-            raise self._empty()
-
-    def _empty(self) -> SourceError:
-        return SourceError(f"{self.name}: is empty; there is nothing to learn from")
+    return Bad(place, "no label", message, unlabelled=example)
 
 
 class VWFile(LineFile):
@@ -95,23 +54,24 @@ class VWFile(LineFile):
     'nowhere.vw.gz'
     """
 
-    understood = "VW text"
+    description = "VW text"
     tabular = False
 
     def rows(self, lines: Sequence[tuple[bytes, str]]) -> Iterator[Example | Bad]:
-        """The examples of some lines."""
+        """Yield the rows of some lines."""
         for line, place in lines:
             yield vw_row(line, place)
 
     def blocks(self) -> Iterator[TextBlock | Bad]:
-        """The lines as they arrive, unread."""
-        plain = open_plain(self._path) if self._file is None or self._file.reopens else None
-        if plain is not None:
-            yield from self._plain_blocks(plain)
+        """Yield the lines as they arrive, unparsed."""
+        can_reopen = self._file is None or self._file.reopens
+        raw = open_uncompressed(self._path) if can_reopen else None
+        if raw is not None:
+            yield from self._uncompressed_blocks(raw)
             return
         number = 0
         with self.open() as file:
-            for data in text_blocks(file, BLOCK):
+            for data in text_blocks(file, TEXT_BYTES):
                 block = self._block(data, number, len(data))
                 yield block
                 number += block.lines
@@ -124,15 +84,15 @@ class VWFile(LineFile):
         begin = len(BYTE_ORDER_MARK) if marked else 0
         return TextBlock(data, self.name, number, begin, end)
 
-    def _plain_blocks(self, raw: Raw) -> Iterator[TextBlock | Bad]:
-        """A file that lies there uncompressed is read without a detour."""
-        if self._file is not None:  # it was opened to look at its first line
+    def _uncompressed_blocks(self, raw: RawFile) -> Iterator[TextBlock | Bad]:
+        """Yield the lines of an uncompressed file, read into one buffer without a thread."""
+        if self._file is not None:  # opened to look at its first line
             self._file.close()
             self._file = None
         number, at = 0, 0
         try:
             with raw:
-                for data, end in plain_blocks(raw):
+                for data, end in uncompressed_blocks(raw):
                     block = self._block(data, number, end)
                     yield block
                     number, at = number + block.lines, at + end
@@ -142,23 +102,3 @@ class VWFile(LineFile):
             yield unfinished(self.name, f"after line {number}")
         if not number:
             raise self._empty()
-
-
-class VWJsonFile(LineFile):
-    """A file of VW's own JSON (`vw --json`).
-
-    >>> VWJsonFile("clicks.json").understood
-    'VW JSON'
-    """
-
-    understood = "VW JSON"
-    tabular = False
-
-    def rows(self, lines: Sequence[tuple[bytes, str]]) -> Iterator[Example | Bad]:
-        """The examples of some lines."""
-        for line, place in lines:
-            found = read_line(line, place, vw_json_example)
-            if isinstance(found, Example) and found.label is None:
-                message = "the line has no label; learning needs one ('_label')"
-                found = Bad(place, "no label", message, unlabelled=found)
-            yield found

@@ -1,25 +1,25 @@
-"""VW's JSON: one example a line, as `vw --json` reads it, written as VW text.
+"""VW's JSON: one example per line, as `vw --json` reads it, written as VW text.
 
-VW reads the text to the same features, in the same order, with the same bits. What VW's
-parser does, in short:
+VW reads the same features from the text, in the same order and with the same bits. In short,
+VW's JSON parser does this:
 
 - An object is a group by its key, at any depth; the outermost is the group without a name.
-- A number is a feature; a string is a feature named key and value put together, with `_`
-  for space, tab, `|` and `:` in the value; true is a feature, false and null are nothing.
+- A number is a feature; a string is a feature named by its key followed by its value, with
+  `_` for space, tab, `|` and `:` in the value; true is a feature, false and null are nothing.
 - The numbers of an array are features by their position; objects in an array belong to the
   group that the array's key names.
-- `_label`, `_label_weight`, `_tag` and `_text` mean what they say at any depth; other keys
-  that begin with `_` are left out.
+- `_label`, `_label_weight`, `_tag` and `_text` have their meaning at any depth; other keys
+  that begin with `_` are ignored.
 
-A feature name that VW text cannot hold is written as the whole number VW hashes it to. This
-holds for VW's own way of hashing (`--hash strings`, no `--chain_hash`).
+A feature name that VW text cannot hold is written as the whole number that VW hashes it to.
+This holds for VW's default hashing (`--hash strings`, no `--chain_hash`).
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -27,6 +27,8 @@ from typing import Any, NamedTuple
 from chacha.data.example import DEFAULT_GROUP, Example, Feature, check_weight, finite
 from chacha.data.vw_text import SHORT, hash_name, read_number, show_exactly
 from chacha.errors import BadExample
+from chacha.sources.base import Bad
+from chacha.sources.formats.file_source import LineFile, read_line
 from chacha.sources.values.cells import LARGEST_INTEGER
 from chacha.sources.values.json_text import (
     MALFORMED,
@@ -37,14 +39,15 @@ from chacha.sources.values.json_text import (
     read_object,
 )
 
-__all__ = ["looks_like_vw_json", "vw_json_example"]
+__all__ = ["VWJsonFile", "looks_like_vw_json", "vw_json_example"]
 
 NOT_TEXT = "not in VW text"
 NOT_SIMPLE = "not a simple label"
 
 _MASK = 0xFFFFFFFF
-_TRIMMED = "".join(map(chr, range(0x21)))  # what VW's hash cuts from both ends of a name
-_UNSAFE = re.compile(r"[ \t\r\n:|\x00]")  # what ends a name in VW text
+_TRIMMED = "".join(map(chr, range(0x21)))  # what VW's hash strips from both ends of a name
+_ENDS_NAME = re.compile(r"[ \t\r\n:|\x00]")  # characters that end a name in VW text
+_ENDS_TAG = re.compile(r"[ \t\r\n|\x00]")
 _UNDERSCORES = str.maketrans(" \t|:", "____")
 _OTHER_LABELS = {"_multi", "_slots", "_slot_id", "_outcomes", "_a", "_p", "_inc", "_graph"}
 _OTHER_LABELS |= {"_original_label_cost", "__aid"}
@@ -52,7 +55,7 @@ _PARTS = {"label": "label", "weight": "weight", "initial": "initial prediction"}
 
 
 def looks_like_vw_json(first: Mapping[str, object]) -> bool:
-    """Whether an object is a line of VW's JSON rather than a plain row of columns.
+    """Return whether an object is a line of VW's JSON rather than a record.
 
     >>> looks_like_vw_json({"_label": 1, "x": 2}), looks_like_vw_json({"label": 1, "x": 2})
     (True, False)
@@ -60,8 +63,28 @@ def looks_like_vw_json(first: Mapping[str, object]) -> bool:
     return any(key.startswith("_label") or key in ("_multi", "_slots") for key in first)
 
 
+class VWJsonFile(LineFile):
+    """A file of VW's JSON (`vw --json`).
+
+    >>> VWJsonFile("clicks.json").description
+    'VW JSON'
+    """
+
+    description = "VW JSON"
+    tabular = False
+
+    def rows(self, lines: Sequence[tuple[bytes, str]]) -> Iterator[Example | Bad]:
+        """Yield the rows of some lines."""
+        for line, place in lines:
+            row = read_line(line, place, vw_json_example)
+            if isinstance(row, Example) and row.label is None:
+                message = "the line has no label; learning needs one ('_label')"
+                row = Bad(place, "no label", message, unlabelled=row)
+            yield row
+
+
 def vw_json_example(line: str, place: str = "") -> Example:
-    """One line of VW's JSON as an example, the same to VW bit for bit.
+    """Return the example of one line of VW's JSON, to VW the same bit for bit.
 
     >>> vw_json_example('{"_label": 1, "hour": 5, "user": {"city": "New York", "age": 0.5}}').line
     '1.0 |user cityNew_York age:0.5 | hour:5.0'
@@ -71,23 +94,23 @@ def vw_json_example(line: str, place: str = "") -> Example:
     members = read_object(line, _DECODER)
     if "EventId" in members and isinstance(members.get("c"), dict):
         raise _not_simple("'EventId' and 'c' are of VW's dsjson")
-    row = _Row()
+    builder = _ExampleBuilder()
     try:
-        row.read(DEFAULT_GROUP, members)
-        row.tag.encode()
+        builder.read(DEFAULT_GROUP, members)
+        builder.tag.encode()
     except UnicodeEncodeError as error:
-        message = f"half a surrogate pair, {error.object[error.start]!a}; it stands for no letter"
+        message = f"half a surrogate pair, {error.object[error.start]!a}; it encodes no character"
         raise BadExample(message, MALFORMED) from error
     except RecursionError as error:
         raise BadExample(TOO_DEEP, MALFORMED) from error
-    return row.example(place)
+    return builder.example(place)
 
 
 _DECODER = decoder(parse_float=read_double)
 
 
 def _not_simple(what: str) -> BadExample:
-    return BadExample(f"{what}; chacha needs one number as label: '_label': 1.5", NOT_SIMPLE)
+    return BadExample(f"{what}; chacha needs one number as the label: '_label': 1.5", NOT_SIMPLE)
 
 
 def _check_exact(value: float, what: str) -> None:
@@ -97,7 +120,7 @@ def _check_exact(value: float, what: str) -> None:
 
 
 class _Group(NamedTuple):
-    """A group's name in VW text, its first byte, by which VW files it, and its hash."""
+    """A group's name in VW text, its first byte, which is VW's index of it, and its hash."""
 
     name: str
     first: int
@@ -106,13 +129,13 @@ class _Group(NamedTuple):
 
 @lru_cache(maxsize=1 << 12)
 def _group(name: str) -> _Group:
-    """The group that a key names; not every name can be written in VW text.
+    """Return the group that a key names; refuse a name that VW text cannot hold.
 
     >>> _group("user ").name, _group("user").first, _group(" ").seed
     ('user', 117, 0)
     """
     bare = name[:1] + name[1:].rstrip(_TRIMMED)
-    if bare != DEFAULT_GROUP and (not bare or _UNSAFE.search(bare)):
+    if bare != DEFAULT_GROUP and (not bare or _ENDS_NAME.search(bare)):
         raise BadExample(
             f"the group name {name!r:.60} cannot be written in VW text: it must not be empty nor "
             "hold space, tab, line break, ':' or '|'; rename the group",
@@ -123,7 +146,7 @@ def _group(name: str) -> _Group:
 
 @lru_cache(maxsize=1 << 16)
 def _word(name: str, seed: int) -> tuple[str, int]:
-    """A feature name as VW text can hold it, and its hash: the name, or else its number.
+    """Return a feature name as VW text can hold it, and its hash: the name, or its number.
 
     >>> _word("age", 5)[0], _word("trip distance", 0), _word("", 7)
     ('age', ('2406167751', 2406167751), ('0', 7))
@@ -132,13 +155,13 @@ def _word(name: str, seed: int) -> tuple[str, int]:
         raise BadExample(f"the name {name!r:.60} holds a NUL, where VW cuts it off", NOT_TEXT)
     hashed = hash_name(name, seed)
     bare = name.strip(_TRIMMED)
-    if not bare or bare != bare.strip() or _UNSAFE.search(bare):
+    if not bare or bare != bare.strip() or _ENDS_NAME.search(bare):
         return str((hashed - seed) & _MASK), hashed
     return bare, hashed
 
 
 def _number(value: float, key: str, group: _Group) -> tuple[str, float]:
-    """A value as text, and the float32 that VW reads."""
+    """Return a value as text, and the float32 that VW reads."""
     if not -LARGEST_INTEGER <= value <= LARGEST_INTEGER:
         _check_exact(value, f"feature {key!r} of group {group.name!r}")
     text, read = show_exactly(value)
@@ -150,19 +173,19 @@ def _number(value: float, key: str, group: _Group) -> tuple[str, float]:
 
 _entries: dict[
     tuple[str, float, int], tuple[str, Feature]
-] = {}  # numbers that were seen, by key and group
+] = {}  # cached numbers, by key, value and group
 MOST_ENTRIES = 1 << 14
 
 
 def _entry(key: str, value: float, group: _Group) -> tuple[str, Feature] | None:
-    """A number by its key, as text and as a feature; None for 0, which VW leaves out."""
+    """Return a number as text and as a feature; None for 0, which VW ignores."""
     text, read = _number(value, key, group)
     if not read:
         return None
     word, hashed = _word(key, group.seed)
     entry = word if read == 1.0 else f"{word}:{text}", Feature(word, read, hashed)
     if -MOST_ENTRIES < value < MOST_ENTRIES and value == int(value) and len(key) <= SHORT:
-        if len(_entries) >= MOST_ENTRIES:  # whole numbers come again, others seldom do
+        if len(_entries) >= MOST_ENTRIES:  # only whole numbers are likely to recur
             _entries.clear()
         _entries[key, value, group.seed] = entry
     return entry
@@ -176,14 +199,14 @@ def _string(key: str, value: Any) -> str:
 
 @dataclass(slots=True)
 class _Label:
-    """The label, the weight and the initial prediction, as far as they are known."""
+    """The label, the weight and the initial prediction read so far."""
 
     label: float | None = None
     weight: float = 1.0
     initial: float = 0.0
 
     def read(self, value: Any) -> None:
-        """`_label`: a number, an object of parts, or the label of a line of VW text."""
+        """Read `_label`: a number, an object of parts, or a label as in VW text."""
         if isinstance(value, str):
             words = [word for word in value.split(" ") if word]
             if len(words) > 3:
@@ -199,7 +222,7 @@ class _Label:
             self.set_part("label", value)
 
     def set_part(self, name: str, value: Any) -> None:
-        """One part by its name, in capitals or not; null changes nothing."""
+        """Set one part by its name, in any case; null changes nothing."""
         what = _PARTS.get(name.lower())
         if what is None:
             raise _not_simple(f"a label with {name!r} is of another type")
@@ -215,19 +238,19 @@ class _Label:
 
 @dataclass(slots=True)
 class _Run:
-    """Features of one group that follow each other in the text."""
+    """Consecutive features of one group in the text."""
 
     name: str
     words: list[str] = field(default_factory=list)
     features: list[Feature] = field(default_factory=list)
-    anonymous: int = 0  # how many features by position it has
+    anonymous: int = 0  # number of features named by position
 
 
-class _Row:
-    """What one line holds, gathered in the order of VW's JSON parser.
+class _ExampleBuilder:
+    """Builds the example of one line, in the order of VW's JSON parser.
 
-    VW files features by the first byte of their group's name, and goes through these bytes
-    in the order in which their first groups with features closed.
+    VW indexes features by the first byte of their group's name, and visits these bytes in the
+    order in which their first groups with features were closed.
     """
 
     def __init__(self) -> None:
@@ -235,18 +258,18 @@ class _Row:
         self.closed: dict[int, None] = {}
         self.label = _Label()
         self.tag = ""
-        self.position = 0  # VW has one counter for the arrays of a line: a hash
+        self.position = 0  # VW has one counter for all arrays of a line: a hash
 
     def run(self, group: _Group) -> _Run:
-        """The run that the next feature of a group belongs to."""
+        """Return the run that the next feature of a group belongs to."""
         runs = self.runs.setdefault(group.first, [])
         if not runs or runs[-1].name != group.name:
             runs.append(_Run(group.name))
         return runs[-1]
 
     def read(self, name: str, members: dict[str, Any]) -> None:
-        """An object: the features of the group `name`, and groups inside."""
-        group, found = _group(name), False
+        """Read an object: the features of the group `name`, and the groups inside."""
+        group, has_features = _group(name), False
         seed, run = group.seed, None
         for key, value in members.items():
             kind = type(value)
@@ -256,15 +279,15 @@ class _Row:
                     run = run or self.run(group)
                     run.words.append(entry[0])
                     run.features.append(entry[1])
-                    found = True
+                    has_features = True
             else:
-                found |= self._read_other(group, key, value)
-                run = None  # another one may have begun
-        if found:
+                has_features |= self._read_other(group, key, value)
+                run = None  # the member may have begun another run
+        if has_features:
             self.closed.setdefault(group.first)
 
     def _read_other(self, group: _Group, key: str, value: Any) -> bool:
-        """A member that is no number; whether it brought features of its own group."""
+        """Read a member that is no number; return whether it added features to `group`."""
         if key.startswith("_"):
             return self._read_special(group, key, value)
         if isinstance(value, dict):
@@ -286,8 +309,8 @@ class _Row:
         run.features.append(Feature(word, 1.0, hashed))
 
     def _read_array(self, key: str, values: list[Any]) -> None:
-        """An array: its numbers by position; the objects in it are of the same group."""
-        group, found = _group(key), False
+        """Read an array: its numbers by position, its objects as parts of the same group."""
+        group, has_features = _group(key), False
         self.position = group.seed
         for value in values:
             if isinstance(value, dict):
@@ -296,18 +319,18 @@ class _Row:
                 text, read = _number(value, key, group)
                 if read:
                     self._add_by_position(group, text, read, len(values))
-                    found = True
+                    has_features = True
                 self.position += 1
             elif value is not None:
                 message = f"the array {key!r} holds {value!r:.60}; it may hold numbers and objects"
                 raise BadExample(message, "not a value")
-        if found:
+        if has_features:
             self.closed.setdefault(group.first)
 
     def _add_by_position(self, group: _Group, text: str, value: float, most: int) -> None:
         offset = (self.position - group.seed) & _MASK
         run = self.run(group)
-        if offset > most + run.anonymous:  # after an array inside, VW goes on counting from there
+        if offset > most + run.anonymous:  # after a nested array, VW continues its count
             run.words.append(f"{offset}:{text}")
             run.features.append(Feature(str(offset), value, self.position & _MASK))
             return
@@ -320,7 +343,7 @@ class _Row:
         run.anonymous = offset + 1
 
     def _read_special(self, group: _Group, key: str, value: Any) -> bool:
-        """A key that begins with `_`; whether it brought features."""
+        """Read a key that begins with `_`; return whether it added features."""
         if key == "_label":
             self.label.read(value)
         elif key.startswith("_label_"):
@@ -337,9 +360,9 @@ class _Row:
         return False
 
     def example(self, place: str) -> Example:
-        """The example."""
-        if self.tag and (found := re.search(r"[ \t\r\n|\x00]", self.tag)):
-            message = f"the tag {self.tag!r:.60} holds {found[0]!r}, which a tag in VW text cannot"
+        """Return the example of what was read."""
+        if self.tag and (match := _ENDS_TAG.search(self.tag)):
+            message = f"the tag {self.tag!r:.60} holds {match[0]!r}, which a tag in VW text cannot"
             raise BadExample(message, NOT_TEXT)
         parts: list[str] = []
         groups: dict[str, list[Feature]] = {}

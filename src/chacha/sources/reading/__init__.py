@@ -1,1 +1,1 @@
-"""Bytes from files, pipes and addresses, and lines of them."""
+"""Bytes and lines: files, pipes and addresses, opened, decompressed and read ahead."""

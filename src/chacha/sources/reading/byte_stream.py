@@ -1,4 +1,4 @@
-"""Bytes: how files, pipes and addresses are opened, decompressed and read in blocks."""
+"""Bytes of files, pipes and addresses: opened, decompressed, and read in blocks."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ import pyarrow as pa
 
 from chacha.errors import SourceError
 from chacha.sources.base import Bad
-from chacha.sources.reading.prefetch import Ahead
+from chacha.sources.reading.prefetch import Prefetch
 from chacha.sources.reading.urls import is_url, open_url
 
 __all__ = [
-    "BLOCK",
     "COMPRESSION",
-    "LONGEST",
+    "LONGEST_LINE",
+    "TABLE_BYTES",
     "ByteReader",
-    "Raw",
+    "RawFile",
     "open_bytes",
-    "open_plain",
     "open_random",
+    "open_uncompressed",
     "unfinished",
 ]
 
-READ = 1 << 16  # what a cut-off file may cost at most
-BLOCK = 1 << 19  # what is turned into columns at once
-LONGEST = 1 << 26  # bytes of one line or row
-MOST_EXPANSION = 500  # a compressed file may become so many times longer
-LEAST_BOMB = 1 << 26  # bytes that are never too many
+READ_BYTES = 1 << 16  # read at once; at most so many are lost when a compressed file is cut off
+TABLE_BYTES = 1 << 19  # least size of a block that becomes columns
+LONGEST_LINE = 1 << 26  # bytes of one line or row
+MOST_EXPANSION = 500  # most decompressed bytes per compressed byte
+LEAST_BOMB = 1 << 26  # decompressed bytes that are never refused
 
 COMPRESSION = (".gz", ".bz2", ".zst", ".xz", ".lz4")
-"""Endings that say nothing about the format inside. The first bytes tell the compression."""
+"""Endings of compressed files. The first bytes of a file decide how it is compressed."""
 
 MAGIC = {
     b"\x1f\x8b": "gzip",
@@ -50,12 +50,12 @@ MAGIC = {
 LONGEST_MAGIC = max(map(len, MAGIC))
 
 
-class Raw(io.RawIOBase):
-    """The bytes of a file as they lie there, up to the size it had when it was opened.
+class RawFile(io.RawIOBase):
+    """The bytes of a file, not decompressed, up to the size it had when it was opened.
 
     A file that grows meanwhile is read to its old end; one that shrinks is an error.
 
-    >>> Raw(io.BytesIO(b"abc"), "x").read(2)
+    >>> RawFile(io.BytesIO(b"abc"), "x").read(2)
     b'ab'
     """
 
@@ -66,47 +66,47 @@ class Raw(io.RawIOBase):
         self.consumed = 0
 
     @property
-    def patient(self) -> bool:
-        """Whether the bytes are all there, and need not be waited for."""
+    def has_size(self) -> bool:
+        """Whether all bytes exist already, as in a file and not in a pipe."""
         return self._size is not None
 
     def peek(self, size: int) -> bytes:
-        """The first bytes, without taking them."""
-        while len(self._head) < size and (data := self._take(READ)):
+        """Return the first bytes without taking them."""
+        while len(self._head) < size and (data := self._take(READ_BYTES)):
             self._head += data
         return self._head[:size]
 
     def readable(self) -> bool:
-        """Yes."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill the buffer as far as there is something."""
-        want = len(buffer)
+        """Read into the buffer; return the number of bytes."""
+        size = len(buffer)
         if self._size is not None:
-            want = min(want, self._size - self.consumed)
-        data, self._head = self._head[:want], self._head[want:]
-        got = len(data)
-        if want and not data and self._size is not None and hasattr(self._file, "readinto"):
-            got = self._file.readinto(memoryview(buffer)[:want]) or 0
-        elif want:
-            data = data or self._take(want) or b""
-            got = len(data)
-            buffer[:got] = data
-        if want and not got and self._size is not None:
+            size = min(size, self._size - self.consumed)
+        data, self._head = self._head[:size], self._head[size:]
+        count = len(data)
+        if size and not data and self._size is not None and hasattr(self._file, "readinto"):
+            count = self._file.readinto(memoryview(buffer)[:size]) or 0
+        elif size:
+            data = data or self._take(size) or b""
+            count = len(data)
+            buffer[:count] = data
+        if size and not count and self._size is not None:
             raise SourceError(
                 f"the file shrank while it was read, from {self._size} to "
                 f"{self.consumed} bytes; read a copy of it"
             )
-        self.consumed += got
-        return got
+        self.consumed += count
+        return count
 
     @property
     def grew(self) -> bool:
         """Whether the file is longer now than it was when it was opened."""
         try:
             return self._size is not None and Path(self._name).stat().st_size > self._size
-        except OSError:  # it is gone
+        except OSError:  # it was removed
             return False
 
     def close(self) -> None:
@@ -117,29 +117,29 @@ class Raw(io.RawIOBase):
 
 
 def standard_input() -> IO[bytes]:
-    """Standard input without a buffer: a thread that waits for it holds no lock."""
-    given: Any = sys.stdin
-    if given is None:
+    """Return standard input without a buffer, so that a thread that waits for it holds no lock."""
+    stdin: Any = sys.stdin
+    if stdin is None:
         raise SourceError("-: standard input is closed")
-    raw: IO[bytes] = getattr(given.buffer, "raw", given.buffer)
+    raw: IO[bytes] = getattr(stdin.buffer, "raw", stdin.buffer)
     return raw
 
 
-def open_raw(path: str) -> Raw:
-    """The bytes of a file or an address as they lie there; `-` is standard input."""
+def open_raw(path: str) -> RawFile:
+    """Open a file or an address, not decompressed; `-` is standard input."""
     if path == "-":
-        return Raw(standard_input(), path)
+        return RawFile(standard_input(), path)
     if is_url(path):
-        return Raw(open_url(path), path)
+        return RawFile(open_url(path), path)
     opened = _open_file(path)
-    about = os.fstat(opened.fileno())
+    status = os.fstat(opened.fileno())
     # A named pipe, /dev/fd/63 of a shell and the files in /proc have no size.
-    known = stat.S_ISREG(about.st_mode) and about.st_size > 0
-    return Raw(opened, path, about.st_size if known else None)
+    has_size = stat.S_ISREG(status.st_mode) and status.st_size > 0
+    return RawFile(opened, path, status.st_size if has_size else None)
 
 
 def open_random(path: str) -> Any:
-    """A file or an address that is read here and there, not from its beginning.
+    """Open a file or an address to be read at random, not from its start.
 
     >>> open_random("-")
     Traceback (most recent call last):
@@ -148,7 +148,7 @@ def open_random(path: str) -> Any:
     if is_url(path):
         return open_url(path, streamed=False)
     if path != "-":
-        with _open_file(path) as file:  # tells what is wrong in our words
+        with _open_file(path) as file:  # raises errors with our messages
             if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 return pa.OSFile(path)
     raise SourceError(f"{path}: this format is read from its end, so it needs a file")
@@ -158,8 +158,8 @@ def _open_file(path: str) -> IO[bytes]:
     try:
         return Path(path).open("rb", buffering=0)
     except IsADirectoryError as error:
-        told = f"{path}: is a directory; name its files, as in '{path}/*.csv'"
-        raise SourceError(told) from error
+        message = f"{path}: is a directory; name its files, as in '{path}/*.csv'"
+        raise SourceError(message) from error
     except FileNotFoundError as error:
         raise SourceError(f"{path}: no such file") from error
     except PermissionError as error:
@@ -168,8 +168,8 @@ def _open_file(path: str) -> IO[bytes]:
         raise SourceError(f"{path}: cannot be opened: {error.strerror or error}") from error
 
 
-def _decompress(raw: Raw) -> tuple[Any, bool]:
-    """What reads the decompressed bytes, and whether there was anything to decompress."""
+def _decompress(raw: RawFile) -> tuple[Any, bool]:
+    """Return a file of the decompressed bytes, and whether they were compressed."""
     first = raw.peek(LONGEST_MAGIC)
     for magic, codec in MAGIC.items():
         if first.startswith(magic):
@@ -181,63 +181,65 @@ def _decompress(raw: Raw) -> tuple[Any, bool]:
     return raw, False
 
 
-def _blocks(raw: Raw) -> Iterator[bytes]:
-    """The decompressed bytes, in blocks as they arrive."""
+def _blocks(raw: RawFile) -> Iterator[bytes]:
+    """Yield the decompressed bytes, in blocks as they arrive."""
     total = 0
     with raw:
         file, compressed = _decompress(raw)
-        while block := bytes(file.read(READ)):
+        while block := bytes(file.read(READ_BYTES)):
             total += len(block)
             if compressed and total > max(LEAST_BOMB, MOST_EXPANSION * raw.consumed):
                 raise SourceError(
                     f"the compressed file becomes more than {MOST_EXPANSION} times longer "
-                    f"({raw.consumed} bytes gave {total}); if that is meant, decompress it first"
+                    f"({raw.consumed} bytes gave {total}); if that is intended, decompress it first"
                 )
             yield block
 
 
 class ByteReader:
-    """Reads blocks in the background; remembers what went wrong, for the place to be told.
+    """Reads decompressed blocks in the background.
+
+    A failure ends the bytes and is kept in `failed`, so that the caller can add the place.
 
     >>> import io
-    >>> reader = ByteReader(Raw(io.BytesIO(b"a,b"), "x.csv"), "x.csv")
+    >>> reader = ByteReader(RawFile(io.BytesIO(b"a,b"), "x.csv"), "x.csv")
     >>> reader.peek_line(), reader.read()
     (b'a,b', b'a,b')
     """
 
-    def __init__(self, raw: Raw, name: str, reopens: bool = False) -> None:
-        self.reopens = reopens  # by its name, from the first byte on
-        self._blocks = Ahead(_blocks(raw), most=16)
+    def __init__(self, raw: RawFile, name: str, reopens: bool = False) -> None:
+        self.reopens = reopens  # whether it can be opened again by its name
+        self._blocks = Prefetch(_blocks(raw), most=16)
         self._head = b""
         self._raw = raw
         self.name = name
-        self.failed: SourceError | None = None  # why nothing more could be read
-        self.unfinished = False  # it ended in the middle of a line that was being written
+        self.failed: SourceError | None = None  # the reason why nothing more could be read
+        self.unfinished = False  # whether it ended within a line that was being written
 
     def peek_line(self) -> bytes:
-        """The first line, without taking it."""
+        """Return the first line without taking it."""
         parts, length = [self._head], len(self._head)
-        while b"\n" not in parts[-1] and length <= LONGEST and (block := self._next()):
+        while b"\n" not in parts[-1] and length <= LONGEST_LINE and (block := self._next()):
             parts.append(block)
             length += len(block)
         self._head = b"".join(parts)
         return self._head.partition(b"\n")[0]
 
     def peek(self, size: int) -> bytes:
-        """The first bytes, without taking them."""
+        """Return the first bytes without taking them."""
         while len(self._head) < size and (block := self._next()):
             self._head += block
         return self._head[:size]
 
     def as_file(self) -> io.BufferedReader:
-        """The bytes as a file that gives as many of them as it is asked for."""
+        """Return the bytes as a file."""
         return io.BufferedReader(_AsFile(self))
 
     def read(self, least: int = 0) -> bytes:
-        """The next bytes; empty at the end. A file gives `least` of them, a pipe what it has."""
+        """Return the next bytes, empty at the end: of a file `least`, of a pipe what it has."""
         block, self._head = self._head or self._next(), b""
         parts, length = [block], len(block)
-        while 0 < length < least and (self._raw.patient or self._blocks.waiting):
+        while 0 < length < least and (self._raw.has_size or self._blocks.waiting):
             if not (block := self._next()):
                 break
             parts.append(block)
@@ -245,16 +247,16 @@ class ByteReader:
         return b"".join(parts)
 
     def _next(self) -> bytes:
-        """The next block of the file; a failure ends it and is kept in `failed`."""
+        """Return the next block of the file; empty at its end, or after a failure."""
         if self.failed is not None:
             return b""
         try:
             block = next(self._blocks, None)
         except SourceError as error:
-            told = str(error).removeprefix(f"{self.name}: ")
-            self.failed = SourceError(f"{self.name}: {told}")
+            message = str(error).removeprefix(f"{self.name}: ")
+            self.failed = SourceError(f"{self.name}: {message}")
             return b""
-        except Exception as error:  # every codec and every store has errors of its own
+        except Exception as error:  # every codec and every store has its own errors
             text = str(error) or repr(error)
             if any(word in text for word in ("runcated", "EOF", "end-of-stream", "incomplete")):
                 text = "the compressed file ends in the middle; it was cut off (truncated)"
@@ -263,15 +265,15 @@ class ByteReader:
         return block or b""
 
     def is_whole(self, rest: bytes) -> bool:
-        """At the end: whether the last line, if it has no end, is a line.
+        """Return, at the end of the bytes, whether `rest` is a whole line.
 
-        It is none if a failure cut it off, or if the file went on growing.
+        It is not if a failure cut it off, or if the file is still growing.
         """
         self.unfinished = bool(rest) and self._raw.grew
         return self.failed is None and not self.unfinished
 
     def end(self, after: str) -> Iterator[Bad]:
-        """What is to be told at the end: a failure, or a last line that was not whole."""
+        """Raise the failure, or yield an incomplete last line; to be called at the end."""
         if self.failed is not None:
             raise SourceError(f"{self.failed} ({after})") from self.failed
         if self.unfinished:
@@ -289,13 +291,13 @@ class ByteReader:
 
 
 def unfinished(name: str, after: str) -> Bad:
-    """A last line that was still being written; it is left out.
+    """Return the bad row for a last line that was still being written.
 
     >>> unfinished("a.vw", "after line 7").reason
     'unfinished line'
     """
     message = (
-        f"the file grew while it was read, and its last line was not whole yet ({after}); "
+        f"the file grew while it was read, and its last line was incomplete ({after}); "
         "to follow a file: tail -n +1 -f FILE | chacha run -"
     )
     return Bad(name, "unfinished line", message, harmless=True)
@@ -314,9 +316,9 @@ class _AsFile(io.RawIOBase):
         data = self._rest or self._reader.read()
         if not data and self._reader.failed is not None:
             raise self._reader.failed
-        taken, self._rest = data[: len(buffer)], data[len(buffer) :]
-        buffer[: len(taken)] = taken
-        return len(taken)
+        part, self._rest = data[: len(buffer)], data[len(buffer) :]
+        buffer[: len(part)] = part
+        return len(part)
 
     def close(self) -> None:
         self._reader.close()
@@ -324,9 +326,9 @@ class _AsFile(io.RawIOBase):
 
 
 def open_bytes(path: str) -> ByteReader:
-    """The bytes of a file or an address, decompressed; `-` is standard input.
+    """Open a file or an address and decompress it; `-` is standard input.
 
-    A pipe is read as it brings bytes, a compressed one 64 KB at a time.
+    A pipe is read as bytes arrive, a compressed one 64 KB at a time.
 
     >>> open_bytes(".")
     Traceback (most recent call last):
@@ -335,16 +337,16 @@ def open_bytes(path: str) -> ByteReader:
     return ByteReader(open_raw(path), path, reopens=path != "-")
 
 
-def open_plain(path: str) -> Raw | None:
-    """The bytes of a file that lies there uncompressed; None if it is anything else.
+def open_uncompressed(path: str) -> RawFile | None:
+    """Open an uncompressed file; return None for anything else.
 
-    >>> open_plain("-") is None
+    >>> open_uncompressed("-") is None
     True
     """
-    if path == "-" or is_url(path) or not os.path.isfile(path):  # a pipe must not be touched
+    if path == "-" or is_url(path) or not os.path.isfile(path):  # a pipe must not be opened twice
         return None
     raw = open_raw(path)
-    if raw.patient and not raw.peek(LONGEST_MAGIC).startswith(tuple(MAGIC)):
+    if raw.has_size and not raw.peek(LONGEST_MAGIC).startswith(tuple(MAGIC)):
         return raw
     raw.close()
     return None

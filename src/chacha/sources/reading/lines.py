@@ -1,22 +1,26 @@
-"""Lines: bytes cut where lines end, parted or in blocks."""
+"""Lines: bytes cut where lines end, one by one or in blocks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from chacha.errors import SourceError
-from chacha.sources.reading.byte_stream import LONGEST, ByteReader, Raw
+from chacha.sources.reading.byte_stream import LONGEST_LINE, ByteReader, RawFile
 
-__all__ = ["line_blocks", "plain_blocks", "text_blocks"]
+__all__ = ["line_blocks", "text_blocks", "uncompressed_blocks"]
 
-PLAIN = 1 << 19  # what is read at once of a file that lies there uncompressed
+BUFFER_BYTES = 1 << 19  # of an uncompressed file
+
+
+def _too_long(prefix: str = "") -> SourceError:
+    return SourceError(f"{prefix}a line is longer than {LONGEST_LINE} bytes")
 
 
 def line_blocks(reader: ByteReader, least: int = 0) -> Iterator[list[bytes]]:
-    """The lines of a file, without their ends, as they arrive.
+    """Yield the lines of a file, without their ends, as they arrive.
 
     >>> import io
-    >>> list(line_blocks(ByteReader(Raw(io.BytesIO(b"a\\r\\nb"), "x"), "x")))
+    >>> list(line_blocks(ByteReader(RawFile(io.BytesIO(b"a\\r\\nb"), "x"), "x")))
     [[b'a\\r'], [b'b']]
     """
     parts: list[bytes] = []  # of a line that has not ended yet
@@ -28,8 +32,10 @@ def line_blocks(reader: ByteReader, least: int = 0) -> Iterator[list[bytes]]:
         if lines:
             yield [b"".join(parts), *lines[:-1]]
             parts, length = [lines[-1]], len(lines[-1])
-        elif length > LONGEST:
-            reader.failed = SourceError(f"{reader.name}: a line is longer than {LONGEST} bytes")
+        elif length > LONGEST_LINE:
+            reader.failed = SourceError(
+                f"{reader.name}: a line is longer than {LONGEST_LINE} bytes"
+            )
             return
     rest = b"".join(parts)
     if rest and reader.is_whole(rest):
@@ -37,10 +43,10 @@ def line_blocks(reader: ByteReader, least: int = 0) -> Iterator[list[bytes]]:
 
 
 def text_blocks(reader: ByteReader, least: int = 0) -> Iterator[bytes]:
-    """As :func:`line_blocks`, the lines with their ends and not parted.
+    """Yield blocks of whole lines with their ends, as they arrive.
 
     >>> import io
-    >>> list(text_blocks(ByteReader(Raw(io.BytesIO(b"a\\r\\nb\\nc"), "x"), "x")))
+    >>> list(text_blocks(ByteReader(RawFile(io.BytesIO(b"a\\r\\nb\\nc"), "x"), "x")))
     [b'a\\r\\nb\\n', b'c']
     """
     parts: list[bytes] = []  # of a line that has not ended yet
@@ -52,35 +58,38 @@ def text_blocks(reader: ByteReader, least: int = 0) -> Iterator[bytes]:
             parts, length = [], 0
         parts.append(block[cut:])
         length += len(block) - cut
-        if length > LONGEST:
-            reader.failed = SourceError(f"{reader.name}: a line is longer than {LONGEST} bytes")
+        if length > LONGEST_LINE:
+            reader.failed = SourceError(
+                f"{reader.name}: a line is longer than {LONGEST_LINE} bytes"
+            )
             return
     rest = b"".join(parts)
     if rest and reader.is_whole(rest):
         yield rest
 
 
-def plain_blocks(raw: Raw) -> Iterator[tuple[bytearray, int]]:
-    """As :func:`text_blocks`, in one buffer that is used again: the bytes, and where lines end.
+def uncompressed_blocks(raw: RawFile) -> Iterator[tuple[bytearray, int]]:
+    """Yield blocks of whole lines in one buffer, which is reused, and where the last line ends.
 
     >>> import io
-    >>> [bytes(data[:end]) for data, end in plain_blocks(Raw(io.BytesIO(b"a\\nb"), "x", 3))]
+    >>> raw = RawFile(io.BytesIO(b"a\\nb"), "x", 3)
+    >>> [bytes(data[:end]) for data, end in uncompressed_blocks(raw)]
     [b'a\\n', b'b']
     """
-    buffer, kept = bytearray(PLAIN), 0
+    buffer, start = bytearray(BUFFER_BYTES), 0  # the buffer begins with a part of a line
     while True:
-        if kept == len(buffer):
-            if kept > LONGEST:
-                raise SourceError(f"a line is longer than {LONGEST} bytes")
-            buffer = buffer + bytearray(kept)
+        if start == len(buffer):
+            if start > LONGEST_LINE:
+                raise _too_long()
+            buffer = buffer + bytearray(start)
         with memoryview(buffer) as view:
-            end = kept + raw.readinto(view[kept:])
-        if end == kept:
+            end = start + raw.readinto(view[start:])
+        if end == start:
             break
-        cut = buffer.rfind(b"\n", kept, end) + 1
+        cut = buffer.rfind(b"\n", start, end) + 1
         if cut:
             yield buffer, cut
             buffer[: end - cut] = buffer[cut:end]
-        kept = end - cut
-    if kept and not raw.grew:
-        yield buffer, kept
+        start = end - cut
+    if start and not raw.grew:
+        yield buffer, start

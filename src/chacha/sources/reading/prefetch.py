@@ -1,4 +1,4 @@
-"""Reading keeps ahead of learning: a bounded background reader."""
+"""Reading ahead of learning: a bounded background thread."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from queue import Empty, Full, Queue
 from threading import Event, Thread
 from typing import Generic, TypeVar
 
-__all__ = ["Ahead"]
+__all__ = ["Prefetch"]
 
 T = TypeVar("T")
 MOST_WAITING = 8
-PATIENCE = 0.25  # seconds that the end of a run waits for the reader to stop
+JOIN_SECONDS = 0.25  # how long the end of a run waits for the thread to stop
 
 
 class _End:
-    """Nothing more comes, or nothing more can be read."""
+    """The end of the items, with the error that ended them."""
 
     def __init__(self, error: BaseException | None = None) -> None:
         self.error = error
@@ -34,27 +34,27 @@ def _fill(items: Iterator[T], queue: Queue[T | _End], stopped: Event) -> None:
     finally:
         if (close := getattr(items, "close", None)) is not None:
             close()
-        if stopped.is_set():  # nobody takes it, and there may be no room
+        if stopped.is_set():  # there is no consumer, and perhaps no room
             with suppress(Full):
                 queue.put_nowait(end)
         else:
             queue.put(end)
 
 
-class Ahead(Generic[T]):
-    """The items, read by a thread of its own that is at most `most` of them ahead.
+class Prefetch(Generic[T]):
+    """The items, read by a thread that is at most `most` of them ahead.
 
-    Only what does not look at the model may run ahead: bytes and record batches, never the
-    decisions about columns. So a run decides the same with and without it.
+    Only what does not depend on the model may be read ahead: bytes and record batches, never
+    decisions about columns. So a run decides the same with and without the thread.
 
-    >>> list(Ahead(range(3)))
+    >>> list(Prefetch(range(3)))
     [0, 1, 2]
     """
 
     def __init__(self, items: Iterable[T], most: int = MOST_WAITING) -> None:
         self._queue: Queue[T | _End] = Queue(most)
         self._stopped = Event()
-        # The thread knows nothing of this object: when nobody else does, it is closed.
+        # The thread has no reference to this object, so that dropping the last one closes it.
         fill = (iter(items), self._queue, self._stopped)
         self._thread = Thread(target=_fill, args=fill, daemon=True)
         self._thread.start()
@@ -75,15 +75,15 @@ class Ahead(Generic[T]):
 
     @property
     def waiting(self) -> bool:
-        """Whether the next item is there already."""
+        """Whether the next item has been read."""
         return not self._queue.empty()
 
     def close(self) -> None:
-        """Nothing more is wanted."""
+        """Stop reading."""
         self._stop()
-        self._thread.join(PATIENCE)
+        self._thread.join(JOIN_SECONDS)
 
-    def __enter__(self) -> Ahead[T]:
+    def __enter__(self) -> Prefetch[T]:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -95,5 +95,5 @@ class Ahead(Generic[T]):
     def _stop(self) -> None:
         self._stopped.set()
         with suppress(Empty):
-            while True:  # the reader may wait for room
+            while True:  # the thread may wait for room
                 self._queue.get_nowait()

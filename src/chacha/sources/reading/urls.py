@@ -1,4 +1,4 @@
-"""Addresses: object stores through Arrow's own filesystems, http(s) through fsspec."""
+"""Addresses: object stores through Arrow's filesystems, http(s) through fsspec."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _URL = re.compile(r"(https?|s3|gs|gcs|abfss?|hdfs|file)://", re.IGNORECASE)
 
 
 def is_url(path: str) -> bool:
-    """Whether `path` is an address rather than the name of a file.
+    """Return whether `path` is an address rather than the name of a file.
 
     >>> is_url("https://example.org/a.csv"), is_url("s3://bucket/a.csv"), is_url("a.csv")
     (True, True, False)
@@ -29,13 +29,13 @@ def _web(streamed: bool) -> pafs.FileSystem:
         http = import_module("fsspec.implementations.http")
     except ImportError as error:
         raise MissingExtra.of("fsspec (for http addresses)", "http") from error
-    # Without blocks the server need not know ranges, but then nothing can be looked for.
+    # Without blocks the server need not support ranges, but then there is no seeking.
     web = http.HTTPFileSystem(**({"block_size": 0} if streamed else {}))
     return pafs.PyFileSystem(pafs.FSSpecHandler(web))
 
 
 def open_url(url: str, streamed: bool = True) -> pa.NativeFile:
-    """The file at an address: to be read from its beginning, or at random.
+    """Open the file at an address, to be read from its start or at random.
 
     >>> open_url("file:///no/such/file")
     Traceback (most recent call last):
@@ -51,6 +51,6 @@ def open_url(url: str, streamed: bool = True) -> pa.NativeFile:
         raise SourceError(f"{url}: no such file there, or it cannot be reached") from error
     except MissingExtra:
         raise
-    except Exception as error:  # every store has errors of its own
-        told = str(error).strip().splitlines()
-        raise SourceError(f"{url}: cannot be opened: {(told or [repr(error)])[0]}") from error
+    except Exception as error:  # every store has its own errors
+        lines = str(error).strip().splitlines()
+        raise SourceError(f"{url}: cannot be opened: {(lines or [repr(error)])[0]}") from error

@@ -1,1 +1,1 @@
-"""Records with fields of their own, such as JSON lines."""
+"""Records: dicts with a label among their fields, one by one or, if alike, as columns."""

@@ -1,4 +1,4 @@
-"""Records: dicts that hold their own label, and the files of JSON lines they come in."""
+"""Records: dicts that hold their own label, whose fields may differ from one to the next."""
 
 from __future__ import annotations
 
@@ -10,37 +10,35 @@ from chacha.data.example import Example, finite
 from chacha.data.vw_text import escape
 from chacha.errors import BadExample, ConfigError, SourceError
 from chacha.sources.base import Bad
-from chacha.sources.formats.vw_file import LineFile, read_line
-from chacha.sources.reading.byte_stream import BLOCK
-from chacha.sources.records.columns import Columns, make_columns
+from chacha.sources.records.columns import RecordColumns, record_columns
 from chacha.sources.spec import Categories, Kind, Missing, TableSpec, listed, names
-from chacha.sources.tables.batch import Expected
+from chacha.sources.tables.batch import ExpectedColumns
 from chacha.sources.values.cells import (
+    category_name,
     check_kind,
     class_name,
     is_missing,
     is_nan,
     kind_of_value,
-    label_trouble,
+    label_error,
     number,
-    word,
 )
 from chacha.sources.values.dict_reader import DictReader, EmptyCell, flatten, is_grouped
-from chacha.sources.values.json_text import MALFORMED, read_object
+from chacha.sources.values.json_text import MALFORMED
 
-__all__ = ["JsonLines", "RecordReader"]
+__all__ = ["RecordReader", "pop_path"]
 
-MOST_KINDS = 100_000  # fields that are remembered
-WATCHED = 100  # records in which every field that is named in the settings must have appeared
-NOTHING = object()
+MOST_KINDS = 100_000  # fields whose kinds are kept
+CHECKED_RECORDS = 100  # records in which every field named in the settings must occur
+NO_KIND = object()
 _KINDS = {float: Kind.NUMBER, int: Kind.NUMBER, str: Kind.CATEGORY, bool: Kind.BOOLEAN}
-LEAST = 8  # records that are worth to be turned into columns
+FEWEST_ALIKE = 8  # records with the same fields that are converted column by column
 
 
 class RecordReader:
     """Turns records into examples by a :class:`TableSpec`; nested objects are groups.
 
-    What a field holds is told by its first value; a later one of another kind is refused.
+    The first value of a field decides its kind; a later one of another kind is refused.
 
     >>> records = RecordReader(TableSpec(target="y"), "x.jsonl")
     >>> records.row({"user": {"age": 31}, "day": "2026-11-15", "y": 1}, "x.jsonl:1").line
@@ -54,22 +52,22 @@ class RecordReader:
         spec: TableSpec,
         name: str,
         reader: DictReader | None = None,
-        expected: Expected | None = None,
+        expected: ExpectedColumns | None = None,
     ) -> None:
         self.spec, self.name = spec, name
         self.reader = reader or DictReader()
-        self.expected = expected or Expected()
+        self.expected = expected or ExpectedColumns()
         self.target = spec.target or self.expected.target
-        self._unseen = {name for name in (spec.weight, spec.tag) if name is not None}
-        self._unseen |= {*spec.kinds, *spec.formats, *spec.ignore}
-        self._seen = 0
+        self._unmatched = {name for name in (spec.weight, spec.tag) if name is not None}
+        self._unmatched |= {*spec.kinds, *spec.formats, *spec.ignore}  # no record has them yet
+        self._records = 0
 
     def row(self, record: Mapping[str, Any], place: str) -> Example | Bad:
-        """The example of one record, or what is wrong with it. A bad one leaves no trace."""
+        """Return the example of one record, or why it is bad; a bad one changes nothing."""
         fields = {str(name): value for name, value in record.items()}
-        self._watch(fields)
-        target = self.target or self._last(fields)
-        value = take(fields, target)
+        self._check_settings(fields)
+        target = self.target or self._last_field(fields)
+        value = pop_path(fields, target)
         if is_missing(value):
             message = f"the record has no {target!r}, the target; learning needs it"
             return Bad(place, "no label", message)
@@ -78,53 +76,54 @@ class RecordReader:
         try:
             self.reader.adopt(self.spec)
             label = self._label(target, value)
-            weight = take(fields, self.spec.weight) if self.spec.weight else None
-            tag = take(fields, self.spec.tag) if self.spec.tag else None
+            weight = pop_path(fields, self.spec.weight) if self.spec.weight else None
+            tag = pop_path(fields, self.spec.tag) if self.spec.tag else None
             x = _without(fields, self.spec) if self.spec.ignore or self.spec.drop else fields
             new = self._new_kinds(x)
             self.reader.kinds.update(new)
             example = self.reader.example(x, place)
             if tag is not None:
-                example = replace(example, tag=escape(word(tag)))
+                example = replace(example, tag=escape(category_name(tag)))
             example = example.with_label(label, None if weight is None else number(weight))
             example.line.encode()
-        except (BadExample, UnicodeEncodeError) as found:
+        except (BadExample, UnicodeEncodeError) as raised:
             self.reader.spec = before
             for path in new:
                 del self.reader.kinds[path]
-            error = _refusal(found)
+            error = _refusal(raised)
             skip = isinstance(error, EmptyCell) and self.spec.missing is Missing.SKIP
             return Bad(place, error.reason, str(error), harmless=skip)
-        self.reader.settle(x)
+        self.reader.fix_groups(x)
         self.target = self.expected.target = target
         return example
 
-    def _watch(self, record: Mapping[str, Any]) -> None:
-        """Refuse a setting for a field that the first records do not have: it is misspelt."""
-        if not self._unseen:
+    def _check_settings(self, record: Mapping[str, Any]) -> None:
+        """Refuse a setting for a field that the first records lack: it is likely misspelt."""
+        if not self._unmatched:
             return
-        self._seen += 1
+        self._records += 1
         paths = [path for path, _ in flatten(record)]
-        self._unseen -= {p for p in self._unseen if any(names(p, path) for path in paths)}
-        if self._seen == WATCHED:
+        self._unmatched -= {p for p in self._unmatched if any(names(p, path) for path in paths)}
+        if self._records == CHECKED_RECORDS:
             self.finish()
 
     def finish(self) -> None:
-        """To be called when the records have come to their end."""
-        if self._unseen and self._seen:
-            told = f"no record has a field {min(self._unseen)!r}, which is named in the settings"
-            raise ConfigError(f"{self.name}: {told}")
+        """Refuse a setting for a field that no record had; to be called after the last record."""
+        if self._unmatched and self._records:
+            field = min(self._unmatched)
+            message = f"no record has a field {field!r}, which is named in the settings"
+            raise ConfigError(f"{self.name}: {message}")
 
     def rows(self, records: Sequence[tuple[Mapping[str, Any], str]]) -> Iterator[Example | Bad]:
-        """As :meth:`row`, for many records with their places.
+        """Yield what :meth:`row` returns for many records with their places.
 
-        Those that look alike and hold nothing odd are turned into examples column by column.
+        Records with the same fields are converted column by column where that is possible.
         """
         at = 0
         while at < len(records):
             alike = self._alike(records, at)
             try:
-                cells = self._together([r for r, _ in alike]) if len(alike) >= LEAST else None
+                cells = self._columns([r for r, _ in alike]) if len(alike) >= FEWEST_ALIKE else None
             except UnicodeEncodeError:
                 cells = None
             if cells is None:
@@ -137,20 +136,20 @@ class RecordReader:
     def _alike(
         self, records: Sequence[tuple[Mapping[str, Any], str]], at: int
     ) -> Sequence[tuple[Mapping[str, Any], str]]:
-        """The records from `at` on that have the fields of the first of them, in its order."""
+        """Return the records from `at` on that have the same fields in the same order."""
         if self.target is None:
-            return records[at : at + 1]  # it tells the target and the groups
+            return records[at : at + 1]  # it decides the target and the groups
         first = list(records[at][0])
         end = at + 1
         while end < len(records) and list(records[end][0]) == first:
             end += 1
         return records[at:end]
 
-    def _together(self, records: Sequence[Mapping[str, Any]]) -> Columns | None:
-        """The records as columns of cells; None if one of them has to be looked at by itself."""
+    def _columns(self, records: Sequence[Mapping[str, Any]]) -> RecordColumns | None:
+        """Return the records as columns of cells; None if one must be read by itself."""
         spec, reader, first = self.spec, self.reader, records[0]
-        odd = spec.weight or spec.tag or spec.positive or spec.ignore or spec.drop or self._unseen
-        if odd or spec.categories is Categories.CODE or reader.spec != spec:
+        roles = spec.weight or spec.tag or spec.positive or spec.ignore or spec.drop
+        if roles or self._unmatched or spec.categories is Categories.CODE or reader.spec != spec:
             return None
         target = self.target
         if target is None or target not in first or not all(type(n) is str for n in first):
@@ -169,14 +168,14 @@ class RecordReader:
             if any([leaf[:3] for leaf in row] != alike for row in leaves):
                 return None
             columns = [[leaf.value for leaf in column] for column in zip(*leaves, strict=True)]
-        return make_columns(labels, shape, columns, reader)
+        return record_columns(labels, shape, columns, reader)
 
-    def _last(self, fields: Mapping[str, Any]) -> str:
-        """The last field of the first record, if it can be a target."""
+    def _last_field(self, fields: Mapping[str, Any]) -> str:
+        """Return the last field of the first record, if it can be a target."""
         names = list(fields)
         if not names or isinstance(fields[names[-1]], (Mapping, list)):
-            told = f"; the fields are: {listed(fields)}" if fields else ""
-            raise SourceError(f"{self.name}: name the field to predict (--target){told}")
+            present = f"; the fields are: {listed(fields)}" if fields else ""
+            raise SourceError(f"{self.name}: name the field to predict (--target){present}")
         return names[-1]
 
     def _label(self, target: str, value: Any) -> float:
@@ -186,37 +185,37 @@ class RecordReader:
             try:
                 label = number(value)
             except BadExample as error:
-                told = label_trouble(error)
-                raise BadExample(f"column {target!r}: {told}", told.reason) from error
+                refusal = label_error(error)
+                raise BadExample(f"column {target!r}: {refusal}", refusal.reason) from error
         self.reader.check(finite(label, "label"))
         return label
 
     def _new_kinds(self, x: Mapping[str, Any]) -> dict[str, Kind]:
-        """What the fields hold that are new, by their first value; refuses another kind later."""
-        known = self.reader.kinds
+        """Return the kinds of new fields by their first value; refuse a value of another kind."""
+        kinds = self.reader.kinds
         new: dict[str, Kind] = {}
         for path, value in flatten(x):
-            if known.get(path) is _KINDS.get(type(value), NOTHING):
-                continue  # as below, for what is most common
+            if kinds.get(path) is _KINDS.get(type(value), NO_KIND):
+                continue  # a short cut for the most common case
             if is_missing(value) or ("nan" in self.spec.nulls and is_nan(value)):
                 continue
-            told = self.spec.kind_of(path)
-            if path not in known:
-                if len(known) + len(new) < MOST_KINDS and (kind := told or kind_of_value(value)):
+            fixed = self.spec.kind_of(path)
+            if path not in kinds:
+                if len(kinds) + len(new) < MOST_KINDS and (kind := fixed or kind_of_value(value)):
                     new[path] = kind
-            elif told is None and path not in self.reader.texts:
+            elif fixed is None and path not in self.reader.texts:
                 try:
-                    check_kind(known[path], value)
+                    check_kind(kinds[path], value)
                 except BadExample as error:
                     raise BadExample(f"column {path!r}: {error}", error.reason) from error
         return new
 
 
-def take(fields: dict[str, Any], path: str) -> Any:
-    """The value of a field, which is taken out; a path leads into objects.
+def pop_path(fields: dict[str, Any], path: str) -> Any:
+    """Remove a field and return its value; a path leads into objects.
 
     >>> fields = {"a": {"b": 1, "c": 2}}
-    >>> take(fields, "a.b"), fields
+    >>> pop_path(fields, "a.b"), fields
     (1, {'a': {'c': 2}})
     """
     if path in fields:
@@ -225,7 +224,7 @@ def take(fields: dict[str, Any], path: str) -> Any:
     if not dot or not isinstance(fields.get(top), Mapping):
         return None
     inside = dict(fields[top])
-    value = take(inside, rest)
+    value = pop_path(inside, rest)
     fields[top] = inside
     return value
 
@@ -233,43 +232,14 @@ def take(fields: dict[str, Any], path: str) -> Any:
 def _refusal(error: BadExample | UnicodeEncodeError) -> BadExample:
     if isinstance(error, BadExample):
         return error
-    message = f"half a surrogate pair, {error.object[error.start]!a}; it stands for no letter"
+    message = f"half a surrogate pair, {error.object[error.start]!a}; it encodes no character"
     return BadExample(message, MALFORMED)
 
 
 def _without(fields: Mapping[str, Any], spec: TableSpec, above: str = "") -> dict[str, Any]:
-    """The fields that are not ignored."""
+    """Return the fields that are not ignored."""
     return {
         name: _without(value, spec, f"{above}{name}.") if isinstance(value, Mapping) else value
         for name, value in fields.items()
         if not spec.is_ignored(f"{above}{name}")
     }
-
-
-class JsonLines(LineFile):
-    """A file of JSON lines, plain or compressed, or from standard input.
-
-    >>> JsonLines("clicks.jsonl").name
-    'clicks.jsonl'
-    """
-
-    understood = "JSON lines"
-    block = BLOCK
-
-    def __iter__(self) -> Iterator[Example | Bad]:
-        self._records = RecordReader(self.spec, self.name, self.reader, self.expected)
-        yield from super().__iter__()
-        self._records.finish()
-
-    def rows(self, lines: Sequence[tuple[bytes, str]]) -> Iterator[Example | Bad]:
-        """The examples of some lines."""
-        found: list[tuple[Mapping[str, Any], str]] = []
-        for line, place in lines:
-            read = read_line(line, place, lambda text, _: read_object(text))
-            if isinstance(read, Bad):
-                yield from self._records.rows(found)
-                found = []
-                yield read
-            else:
-                found.append((read, place))
-        yield from self._records.rows(found)

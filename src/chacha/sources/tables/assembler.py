@@ -1,4 +1,4 @@
-"""Assembly: the cells of a row put together to an example."""
+"""The assembly of an example from the cells of a row."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Assembler"]
 
 
 class Assembler:
-    """Knows which cells of a row belong to which group.
+    """Builds examples from rows of cells; `sizes` has the number of cells of each group.
 
     >>> from chacha.sources.tables.columns import pairs_cell
     >>> row = [pairs_cell([("x", 0.5)], 0), pairs_cell([("y", 1.0)], 0)]
@@ -35,16 +35,16 @@ class Assembler:
         weight: float | None = None,
         tag: str = "",
     ) -> Example:
-        """The example of a row; `text` is the label as it is written."""
+        """Return the example of a row; `text` is the label as VW text."""
         words: list[str] = []
         groups: dict[str, list[Feature]] = {}
         for bar, group, start, stop in self._plan:
             words.append(bar)
             features: list[Feature] = []
-            for written, made in row[start:stop]:
-                if written:
-                    words.append(written)
-                    features += made
+            for word, cell_features in row[start:stop]:
+                if word:
+                    words.append(word)
+                    features += cell_features
             groups[group] = features
         body = " ".join(words)
         if weight is None and not tag:

@@ -1,4 +1,7 @@
-"""Batches: some rows of a table, and what the files of one stream have in common."""
+"""Batches: some rows of a table as Arrow columns, as a file gives them and before any check.
+
+:class:`~chacha.sources.tables.checked_batch.CheckedBatch` is the next stage.
+"""
 
 from __future__ import annotations
 
@@ -10,48 +13,39 @@ import pyarrow as pa
 from chacha.errors import BadExample
 from chacha.sources.values.dict_reader import Grouping
 
-__all__ = ["DAMAGE", "Batch", "Expected"]
+__all__ = ["DAMAGE", "Batch", "ExpectedColumns"]
 
 DAMAGE = "\ufffd\ue000\ufffd"
-"""Stands in a text for bytes that are no text; nobody writes it."""
+"""Replaces bytes in a text that are not UTF-8; no one writes it."""
 
 
 @dataclass
 class Batch:
-    """Some rows of a table: columns of one length, and what is known of single rows."""
+    """Some rows of a table: columns of one length, and what the parser noted about rows."""
 
     columns: pa.RecordBatch | pa.Table
-    ragged: list[tuple[int, str]] = field(default_factory=list)  # row, what it has; not in columns
-    lines: Sequence[int] | None = None  # where the rows stand, if that is known
-    bad: Mapping[int, tuple[str, BadExample]] = field(default_factory=dict)  # column, trouble
+    ragged: list[tuple[int, str]] = field(default_factory=list)  # row, its cells; not in columns
+    lines: Sequence[int] | None = None  # the rows' line numbers, where they are known
+    bad: Mapping[int, tuple[str, BadExample]] = field(default_factory=dict)  # row -> column, error
     text: frozenset[str] | set[str] = frozenset()  # columns in which numbers are written as text
-    damaged: bool = False  # what was not UTF-8 stands as DAMAGE
+    damaged: bool = False  # whether some bytes were not UTF-8 and became DAMAGE
 
-    def split(self, rows: int) -> tuple[Batch, Batch]:
-        """The first rows, and the others; not for a batch with ragged rows."""
+    def slice(self, start: int, stop: int) -> Batch:
+        """Return the rows from `start` to `stop`; not for a batch with ragged rows."""
         assert not self.ragged
-        lines = self.lines
-        first = Batch(
-            self.columns.slice(0, rows),
-            lines=None if lines is None else lines[:rows],
-            bad={row: told for row, told in self.bad.items() if row < rows},
+        return Batch(
+            self.columns.slice(start, stop - start),
+            lines=None if self.lines is None else self.lines[start:stop],
+            bad={row - start: bad for row, bad in self.bad.items() if start <= row < stop},
             text=self.text,
             damaged=self.damaged,
         )
-        rest = Batch(
-            self.columns.slice(rows),
-            lines=None if lines is None else lines[rows:],
-            bad={row - rows: told for row, told in self.bad.items() if row >= rows},
-            text=self.text,
-            damaged=self.damaged,
-        )
-        return first, rest
 
 
-class Expected:
-    """The columns that several files of one stream must have in common.
+class ExpectedColumns:
+    """What the files of one stream share: columns, target and groups; the first file decides.
 
-    >>> expected = Expected()
+    >>> expected = ExpectedColumns()
     >>> expected.check("a.csv", ["x", "y"])
     >>> expected.check("b.csv", ["y"])
     Traceback (most recent call last):
@@ -59,7 +53,7 @@ class Expected:
     """
 
     def __init__(self) -> None:
-        self.first = ""
+        self.first = ""  # the name of the first file
         self.columns: list[str] = []
         self.target: str | None = None
         self.groups: Grouping | None = None
@@ -68,8 +62,8 @@ class Expected:
         """Refuse a file that lacks a column of the first."""
         if not self.first:
             self.first, self.columns = name, list(columns)
-        here = set(columns)
+        present = set(columns)
         for column in self.columns:
-            if column not in here:
+            if column not in present:
                 message = f"there is no column {column!r}, which {self.first} has"
                 raise BadExample(message, "column missing")

@@ -1,4 +1,8 @@
-"""Blocks: many rows at once, as bytes of VW text or as columns, for a pool that takes them so."""
+"""Blocks: many rows at once, as lines of VW text or as columns of features.
+
+A pool that can learns them without an example per row. A source gives its rows either as
+examples or in blocks.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +21,12 @@ from chacha.sources.tables.columns import pairs_cell
 from chacha.sources.values.cells import pairs
 
 __all__ = [
-    "AnyColumn",
     "Block",
+    "BlockColumn",
     "BlockSource",
     "CellColumn",
-    "ColumnBlock",
     "NumberColumn",
+    "TableBlock",
     "TextBlock",
     "WordsColumn",
     "blocks_of",
@@ -31,9 +35,9 @@ __all__ = [
 
 @dataclass
 class TextBlock:
-    """Whole lines of VW text: the bytes from `begin` to `end` of `data`, good until the next.
+    """Whole lines of VW text: the bytes from `begin` to `end` of `data`.
 
-    Whoever takes the lines counts them in `lines`.
+    The bytes are valid until the next block. The consumer counts the lines it takes in `lines`.
     """
 
     data: bytes | bytearray
@@ -45,11 +49,11 @@ class TextBlock:
 
     @property
     def place(self) -> str:
-        """Where the next line stands."""
+        """The place of the next line."""
         return f"{self.name}:{self.lines_before + self.lines + 1}"
 
     def line(self, at: int) -> tuple[bytes, int]:
-        """The line that begins at a byte, and where the next one begins."""
+        """Return the line that begins at a byte, and where the next one begins."""
         end = self.data.find(b"\n", at, self.end)
         end = self.end if end < 0 else end
         return bytes(self.data[at:end]), end + 1
@@ -57,23 +61,23 @@ class TextBlock:
 
 @dataclass(frozen=True)
 class NumberColumn:
-    """A number for every row, NaN where the cell is empty; each counts as the nearest float32."""
+    """A number for every row, NaN where the cell is empty; learned as the nearest float32."""
 
     name: str
-    values: NDArray[Any]  # of doubles, floats, or whole numbers of 64 or 32 bits
+    values: NDArray[Any]  # float64, float32, int64 or int32
     missing: Sequence[Feature] = ()  # the features of an empty cell
 
 
 @dataclass(frozen=True)
 class CellColumn:
-    """One of some cells for every row, each with its features; -1 where the cell is empty."""
+    """Distinct cells with their features, and which one each row has; -1 where it is empty."""
 
     cells: Sequence[Sequence[Feature]]
     cell_of: NDArray[np.int32]
     missing: Sequence[Feature] = ()
 
     def features(self, row: int) -> Sequence[Feature]:
-        """The features of a row.
+        """Return the features of a row.
 
         >>> column = CellColumn([()], np.array([0, -1]), [Feature("x=missing", 1.0, 7)])
         >>> column.features(1)
@@ -93,7 +97,7 @@ class WordsColumn:
     missing: Sequence[Feature] = ()
 
     def features(self, row: int) -> Sequence[Feature]:
-        """The words of a text.
+        """Return the features of a row: its words.
 
         >>> column = WordsColumn("t", pa.array(["Été, été"]), 0)
         >>> [(word.name, word.value) for word in column.features(0)]
@@ -105,40 +109,45 @@ class WordsColumn:
         return pairs_cell(pairs(Kind.TEXT, self.name, text), self.seed).features
 
 
-AnyColumn = NumberColumn | CellColumn | WordsColumn
+BlockColumn = NumberColumn | CellColumn | WordsColumn
+"""A column of a :class:`TableBlock`."""
 
 
 @dataclass
-class ColumnBlock:
-    """Rows of a table as columns by group."""
+class TableBlock:
+    """Rows of a table as columns by group.
 
-    groups: Mapping[str, Sequence[AnyColumn]]
+    The consumer calls `on_taken` with the number of rows of the block taken so far, and whether
+    there is a good one among them or about to come.
+    """
+
+    groups: Mapping[str, Sequence[BlockColumn]]
     labels: NDArray[np.float32]
-    place: Callable[[int], str]  # of a row
+    place: Callable[[int], str]  # the place of a row
     weights: NDArray[np.float32] | None = None
     tags: Sequence[str] | None = None
-    bad: Mapping[int, Bad] = field(default_factory=dict)  # rows that cannot be used
+    bad: Mapping[int, Bad] = field(default_factory=dict)  # by row
     target: str = ""
-    took: Callable[[int, bool], None] = lambda rows, good: None  # called for the rows so far
+    on_taken: Callable[[int, bool], None] = lambda rows, good: None
 
     def label_place(self, row: int) -> str:
-        """Where the label of a row stands."""
+        """Return the place of the label of a row."""
         return f"{self.place(row)}, column {self.target!r}"
 
 
-Block = TextBlock | ColumnBlock
+Block = TextBlock | TableBlock
 
 
 @runtime_checkable
 class BlockSource(Source, Protocol):
-    """A source that can give its rows in blocks too."""
+    """A source that can also give its rows in blocks."""
 
     def blocks(self) -> Iterator[Block | Example | Bad]:
-        """From the first row on; rows that fit no block come by themselves."""
+        """Yield the rows from the first on; rows that fit in no block come by themselves."""
 
 
 def blocks_of(source: Source) -> Iterator[Block | Example | Bad]:
-    """The rows of a source, in blocks where it has them.
+    """Yield the rows of a source, in blocks where it has them.
 
     >>> from chacha.sources.rows import Rows
     >>> [item.label for item in blocks_of(Rows(["1 |a x"]))]

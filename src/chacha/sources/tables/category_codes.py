@@ -1,4 +1,4 @@
-"""Codes for the words of a block: given as rows are good, kept as rows are taken."""
+"""Codes for the words of a block: assigned by its good rows, committed as rows are taken."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from chacha.data.example import Feature
 from chacha.errors import BadExample
 from chacha.sources.tables.blocks import CellColumn
 from chacha.sources.tables.columns import pairs_cell
-from chacha.sources.values.cells import word
-from chacha.sources.values.dict_reader import MOST_CODES, DictReader
+from chacha.sources.values.cells import category_name
+from chacha.sources.values.dict_reader import MOST_CATEGORIES, DictReader
 
 __all__ = ["BlockCodes"]
 
@@ -23,15 +23,15 @@ __all__ = ["BlockCodes"]
 class BlockCodes:
     """The codes of some columns of a block, as if its rows had come one by one.
 
-    A word that is new gets the next code in the first good row that has it. The reader keeps
-    it when that row is taken: rows that are bad, or are not taken, leave no trace.
+    A new word gets the next code in the first good row that has it. The reader gets the code
+    when that row is taken; rows that are bad, or are not taken, do not change the reader.
 
     >>> reader = DictReader()
     >>> codes = BlockCodes(reader, {"c"})
-    >>> made = codes.column("c", pa.array(["red", "blue", None, "red"]), "c", 0, (), bad=[0])
-    >>> [feature.value for cell in made.cells for feature in cell], made.cell_of.tolist()
+    >>> column = codes.column("c", pa.array(["red", "blue", None, "red"]), "c", 0, (), bad=[0])
+    >>> [feature.value for cell in column.cells for feature in cell], column.cell_of.tolist()
     ([1.0], [0, 1, -1, 0])
-    >>> codes.keep(2)
+    >>> codes.commit(2)
     >>> reader.codes
     {'c': {'blue': 0}}
     """
@@ -50,33 +50,33 @@ class BlockCodes:
         missing: Sequence[Feature],
         bad: Collection[int],
     ) -> CellColumn:
-        """The column with codes in the place of its words; `bad` rows are not looked at."""
+        """Return the column with codes for its words; `bad` rows are ignored."""
         encoded = values.dictionary_encode()
-        words = [word(value) for value in encoded.dictionary.to_pylist()]
+        words = [category_name(value) for value in encoded.dictionary.to_pylist()]
         cell_of: NDArray[np.int32] = pc.fill_null(encoded.indices, -1).to_numpy(
             zero_copy_only=False
         )
         good = np.ones(len(cell_of), bool)
         good[list(bad)] = False
-        there = np.flatnonzero(good & (cell_of >= 0))
-        at, first = np.unique(cell_of[there], return_index=True)
-        known = self._reader.codes.get(name, {})
+        usable = np.flatnonzero(good & (cell_of >= 0))
+        at, first = np.unique(cell_of[usable], return_index=True)
+        codes = self._reader.codes.get(name, {})
         new: dict[str, int] = {}
         cells: list[Sequence[Feature]] = [()] * len(words)
         rows = self._new[name] = deque()
         for k in np.argsort(first):
             cell = int(at[k])
-            code = known.get(words[cell], new.get(words[cell]))
+            code = codes.get(words[cell], new.get(words[cell]))
             if code is None:
-                code = new[words[cell]] = len(known) + len(new)
-                rows.append((int(there[first[k]]), words[cell]))
+                code = new[words[cell]] = len(codes) + len(new)
+                rows.append((int(usable[first[k]]), words[cell]))
             cells[cell] = pairs_cell([(feature, float(code))], seed).features
-        if len(known) + len(new) > MOST_CODES:
+        if len(codes) + len(new) > MOST_CATEGORIES:
             raise BadExample(f"column {name!r} has too many categories", "too many categories")
         return CellColumn(cells, cell_of, missing)
 
-    def keep(self, rows: int) -> None:
-        """So many rows have been taken."""
+    def commit(self, rows: int) -> None:
+        """Give the reader the codes of the first `rows` rows, which have been taken."""
         for name, new in self._new.items():
             while new and new[0][0] < rows:
                 self._reader.code(name, new.popleft()[1])

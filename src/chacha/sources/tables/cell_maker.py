@@ -1,4 +1,4 @@
-"""Cells of columns of which it is known what they hold."""
+"""Cells of the columns of a checked batch whose kinds are decided."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ import pyarrow as pa
 
 from chacha.errors import BadExample
 from chacha.sources.spec import Categories, Kind, Missing
-from chacha.sources.tables.checked_batch import Prepared
+from chacha.sources.tables.checked_batch import CheckedBatch
 from chacha.sources.tables.columns import Cell, make_cells, pairs_cell
 from chacha.sources.tables.numbers import number_array
 from chacha.sources.tables.schema import Schema
-from chacha.sources.values.cells import word
+from chacha.sources.values.cells import category_name
 
 __all__ = ["CellMaker"]
 
 
 class CellMaker:
-    """Makes the cells of a table's columns, row by row, and notes what is wrong with them.
+    """Makes the cells of a table's columns, row by row, and notes the errors in them.
 
     >>> from chacha.sources.tables.batch import Batch
     >>> from chacha.sources.values.dict_reader import DictReader
-    >>> from chacha.sources.tables.checked_batch import prepare
+    >>> from chacha.sources.tables.checked_batch import check_batch
     >>> from chacha.sources.spec import TableSpec
     >>> schema = Schema(TableSpec(), "t", ["x", "y"], DictReader())
-    >>> made = prepare(Batch(pa.table({"x": ["0.5", "red"], "y": [1, 2]})), schema, ".", None)
-    >>> cells = CellMaker(schema).make(made, ["x"], {"x": Kind.NUMBER})
-    >>> cells["x"][0].text, made.troubles[1].reason
+    >>> batch = check_batch(Batch(pa.table({"x": ["0.5", "red"], "y": [1, 2]})), schema, ".")
+    >>> cells = CellMaker(schema).make(batch, ["x"], {"x": Kind.NUMBER})
+    >>> cells["x"][0].text, batch.errors[1].reason
     ('x:0.5', 'not a number')
     """
 
@@ -36,37 +36,38 @@ class CellMaker:
         self._schema, self._spec = schema, schema.spec
 
     def missing(self, feature: str, seed: int) -> Cell:
-        """What stands for an empty cell."""
+        """Return what an empty cell becomes."""
         indicator = self._spec.missing is Missing.INDICATOR
         return pairs_cell([(f"{feature}=missing", 1.0)] if indicator else [], seed)
 
     def make(
-        self, made: Prepared, names: Iterable[str], kinds: Mapping[str, Kind]
+        self, batch: CheckedBatch, names: Iterable[str], kinds: Mapping[str, Kind]
     ) -> dict[str, list[Any]]:
-        """The cells of some columns, by what these hold; troubles are noted."""
-        found: dict[str, list[Any]] = {}
+        """Return the cells of some columns by their kinds; errors are noted in the batch."""
+        by_column: dict[str, list[Any]] = {}
         for name in names:
-            column, kind = made.columns[name], kinds.get(name)
+            column, kind = batch.columns[name], kinds.get(name)
             group, feature = self._schema.slots[name]
             if kind is None:  # nothing but empty cells so far
                 column, kind = pa.nulls(len(column), pa.string()), Kind.CATEGORY
             if kind is Kind.CATEGORY and self._spec.categories is Categories.CODE:
-                found[name] = [v if v is None else word(v) for v in column.to_pylist()]
+                values = column.to_pylist()
+                by_column[name] = [v if v is None else category_name(v) for v in values]
                 continue
             form, seed = self._spec.format_of(name), self._schema.seeds[group]
-            cells = make_cells(column, kind, feature, seed, form, made.decimal)
-            found[name] = cells.by_row(self.missing(feature, seed))
+            cells = make_cells(column, kind, feature, seed, form, batch.decimal)
+            by_column[name] = cells.by_row(self.missing(feature, seed))
             if cells.bad:
-                for row, cell in enumerate(found[name]):
+                for row, cell in enumerate(by_column[name]):
                     if isinstance(cell, BadExample):
-                        made.note(row, name, cell)
-        return found
+                        batch.add_error(row, name, cell)
+        return by_column
 
-    def note_bad(self, made: Prepared, kinds: Mapping[str, Kind]) -> None:
-        """The troubles that :meth:`make` would note in columns that are known, without cells."""
+    def add_errors(self, batch: CheckedBatch, kinds: Mapping[str, Kind]) -> None:
+        """Note the errors that :meth:`make` would note for the columns with a kind."""
         for name in self._schema.features:
             kind = kinds.get(name)
             if kind is None:
                 continue
-            if kind is not Kind.NUMBER or number_array(made.columns[name], made.decimal) is None:
-                self.make(made, [name], kinds)
+            if kind is not Kind.NUMBER or number_array(batch.columns[name], batch.decimal) is None:
+                self.make(batch, [name], kinds)

@@ -1,9 +1,12 @@
-"""Prepared: a batch with its labels and weights, and with what is wrong with its rows."""
+"""Checked batches: a batch with its labels, weights and tags, and the errors of its rows.
+
+This is a batch after everything that does not depend on what its columns hold.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,21 +19,16 @@ from chacha.data.vw_text import FLOAT32_MAX, escape
 from chacha.errors import BadExample
 from chacha.sources.spec import Missing
 from chacha.sources.tables.batch import DAMAGE, Batch
-from chacha.sources.tables.columns import (
-    flat_columns,
-    is_text,
-    plain_or_damaged,
-    texts_or_nulls,
-)
+from chacha.sources.tables.columns import decode_column, flat_columns, is_text, texts_or_nulls
 from chacha.sources.tables.numbers import nan_as_null, number_array, numbers, python_values
 from chacha.sources.tables.schema import Schema
-from chacha.sources.values.cells import BOOLEANS, class_name, label_trouble, word
+from chacha.sources.values.cells import BOOLEANS, category_name, class_name, label_error
 
-__all__ = ["Prepared", "Trouble", "prepare"]
+__all__ = ["CheckedBatch", "RowError", "check_batch"]
 
 
-class Trouble(NamedTuple):
-    """What is wrong with a row, and in which column."""
+class RowError(NamedTuple):
+    """Why a row cannot be used, and in which column."""
 
     column: str
     reason: str
@@ -38,151 +36,198 @@ class Trouble(NamedTuple):
     harmless: bool = False
 
     @classmethod
-    def of(cls, column: str, error: BadExample) -> Trouble:
-        """The trouble that an error tells."""
+    def of(cls, column: str, error: BadExample) -> RowError:
+        """Return the row error of an exception."""
         return cls(column, error.reason, str(error))
 
 
 @dataclass
-class Prepared:
-    """The columns, null where a cell is empty; labels, weights and tags; troubles by row."""
+class CheckedBatch:
+    """Columns, null where a cell is empty; labels, weights and tags; the first error of rows."""
 
-    batch: Batch
+    raw: Batch
     columns: dict[str, pa.Array]
-    troubles: dict[int, Trouble]
-    labels: Sequence[float] | NDArray[np.float64]
+    errors: dict[int, RowError]
+    labels: Sequence[float] | NDArray[np.float64]  # 0 where there is none
     decimal: str = "."
     weights: list[float] | None = None
     tags: list[str] | None = None
-    encoded: dict[str, pa.DictionaryArray] = field(default_factory=dict)  # as they came
+    encoded: dict[str, pa.DictionaryArray] = field(default_factory=dict)  # words with codes
+    without_label: frozenset[int] = frozenset()  # rows with an error found before the weights
+
+    def __len__(self) -> int:
+        return len(self.labels)
 
     def values(self, column: str, rows: list[int]) -> list[Any]:
-        """The values of a column in some rows, without the empty ones."""
+        """Return the values of a column in some rows, without the empty ones."""
         return python_values(self.columns[column].take(pa.array(rows, pa.int64())).drop_null())
 
-    def note(self, row: int, column: str, error: BadExample) -> None:
-        """The first trouble of a row is the one that is told."""
-        self.troubles.setdefault(row, Trouble.of(column, error))
+    def add_error(self, row: int, column: str, error: BadExample) -> None:
+        """Note an error; the first one of a row is reported."""
+        self.errors.setdefault(row, RowError.of(column, error))
 
-    def note_empty(self, column: str, missing: Missing) -> None:
-        """Empty cells, where none is allowed."""
+    def add_empty_cells(self, column: str, missing: Missing) -> None:
+        """Note the empty cells of a column as errors."""
         message = "the cell is empty (--missing zero takes it as 0)"
-        trouble = Trouble(column, "empty cell", message, missing is Missing.SKIP)
+        error = RowError(column, "empty cell", message, missing is Missing.SKIP)
         for row in pc.indices_nonzero(pc.is_null(self.columns[column])).to_pylist():
-            self.troubles.setdefault(row, trouble)
+            self.errors.setdefault(row, error)
+
+    def copy(self) -> CheckedBatch:
+        """Return the batch with errors that can be added to independently."""
+        return replace(self, errors=dict(self.errors))
+
+    def with_label_check(self, check: Callable[[float], float], target: str) -> CheckedBatch:
+        """Return a copy in which the rows whose labels `check` refuses have errors.
+
+        `check` is called once for every distinct label.
+        """
+        batch = self.copy()
+        labels = self.labels.tolist() if isinstance(self.labels, np.ndarray) else self.labels
+        refused: dict[float, RowError] = {}
+        for label in dict.fromkeys(labels):
+            try:
+                check(label)
+            except BadExample as error:
+                refused[label] = RowError.of(target, error)
+        if refused:
+            for row, label in enumerate(labels):
+                if label in refused and row not in self.without_label:
+                    batch.errors[row] = refused[label]
+        return batch
+
+    def slice(self, start: int, stop: int) -> CheckedBatch:
+        """Return the rows from `start` to `stop`; not for a batch with ragged rows."""
+        size = min(stop, len(self)) - start
+        return CheckedBatch(
+            self.raw.slice(start, start + size),
+            {name: column.slice(start, size) for name, column in self.columns.items()},
+            {row - start: e for row, e in self.errors.items() if start <= row < start + size},
+            self.labels[start : start + size],
+            self.decimal,
+            None if self.weights is None else self.weights[start : start + size],
+            None if self.tags is None else self.tags[start : start + size],
+            {name: column.slice(start, size) for name, column in self.encoded.items()},
+            frozenset(row - start for row in self.without_label if start <= row < start + size),
+        )
 
 
-def prepare(
-    batch: Batch, schema: Schema, decimal: str, check: Callable[[float], float] | None
-) -> Prepared:
-    """Find the labels of a batch, and the rows that cannot be used whatever the columns hold.
+def check_batch(
+    batch: Batch, schema: Schema, decimal: str, keep_dictionaries: bool = False
+) -> CheckedBatch:
+    """Read the labels of a batch, and find the rows that are bad whatever the columns hold.
 
-    `check` is what a label must pass; without it any finite number will do.
+    With `keep_dictionaries`, features that come as Arrow dictionaries of words stay so.
 
     >>> from chacha.sources.values.dict_reader import DictReader
     >>> from chacha.sources.spec import TableSpec
     >>> schema = Schema(TableSpec(), "t.csv", ["x", "y"], DictReader())
     >>> table = pa.table({"x": ["1", "2"], "y": ["5", "no"]})
-    >>> made = prepare(Batch(table, text={"x", "y"}), schema, ".", lambda label: label)
-    >>> made.labels, made.troubles[1].reason
+    >>> batch = check_batch(Batch(table, text={"x", "y"}), schema, ".")
+    >>> batch.labels, batch.errors[1].reason
     ([5.0, 0.0], 'not a number')
     """
     spec = schema.spec
-    made = Prepared(batch, {}, {}, [], decimal)
+    checked = CheckedBatch(batch, {}, {}, [], decimal)
     for row, (name, error) in batch.bad.items():
-        made.note(row, name, error)
-    for name, found in flat_columns(batch.columns).items():
+        checked.add_error(row, name, error)
+    for name, column in flat_columns(batch.columns).items():
         if name not in schema.wanted:
             continue
-        feature = name in schema.slots and name not in batch.text
-        if check is None and feature and _has_words(found):
-            made.encoded[name] = made.columns[name] = found  # its words are looked at later
-            if spec.missing in (Missing.SKIP, Missing.ERROR):
-                made.note_empty(name, spec.missing)
-            continue
-        column, damaged = plain_or_damaged(found)
-        if name in batch.text and is_text(column.type):
-            if spec.nulls:  # without words for them, empty cells are known already (ARFF)
-                column = texts_or_nulls(column, spec.nulls)
-            if batch.damaged:
-                damaged = pc.indices_nonzero(pc.match_substring(column, DAMAGE)).to_pylist()
-        elif "nan" in spec.nulls and pa.types.is_floating(column.type):
-            column = nan_as_null(column)
-        for row in damaged:
-            message = "the cell is not UTF-8 text (--encoding names another)"
-            made.note(row, name, BadExample(message, "not UTF-8"))
-        made.columns[name] = column
+        as_words = keep_dictionaries and name in schema.slots and name not in batch.text
+        if as_words and _has_words(column):
+            checked.encoded[name] = checked.columns[name] = column  # its words are read later
+        else:
+            checked.columns[name] = _checked_column(checked, name, column, spec.nulls)
         if name in schema.slots and spec.missing in (Missing.SKIP, Missing.ERROR):
-            made.note_empty(name, spec.missing)
-    made.labels = _labels(made, schema, decimal, check)
+            checked.add_empty_cells(name, spec.missing)
+    checked.labels = _labels(checked, schema, decimal)
+    checked.without_label = frozenset(checked.errors)
     if spec.weight is not None:
-        made.weights = _weights(made, spec.weight, decimal)
+        checked.weights = _weights(checked, spec.weight, decimal)
     if spec.tag is not None:
-        tags = python_values(made.columns[spec.tag])
+        tags = python_values(checked.columns[spec.tag])
         for row, tag in enumerate(tags):
             if isinstance(tag, BadExample):
-                made.note(row, spec.tag, tag)
-        made.tags = ["" if tag is None else escape(word(tag)) for tag in tags]
-    return made
+                checked.add_error(row, spec.tag, tag)
+        checked.tags = ["" if tag is None else escape(category_name(tag)) for tag in tags]
+    return checked
 
 
 def _has_words(column: pa.Array) -> bool:
-    """Whether a column has a dictionary of words that are all text."""
+    """Return whether a column has a dictionary of words that are all text."""
     if not pa.types.is_dictionary(column.type) or not is_text(column.type.value_type):
         return False
-    return not plain_or_damaged(column.dictionary)[1]
+    return not decode_column(column.dictionary)[1]
+
+
+def _checked_column(
+    checked: CheckedBatch, name: str, column: pa.Array, nulls: Sequence[str]
+) -> pa.Array:
+    """Return a column in a simple type, null where a cell is empty; note what is no text."""
+    batch = checked.raw
+    column, damaged = decode_column(column)
+    if name in batch.text and is_text(column.type):
+        if nulls:  # without words for them, the parser made empty cells null (ARFF)
+            column = texts_or_nulls(column, nulls)
+        if batch.damaged:
+            damaged = pc.indices_nonzero(pc.match_substring(column, DAMAGE)).to_pylist()
+    elif "nan" in nulls and pa.types.is_floating(column.type):
+        column = nan_as_null(column)
+    for row in damaged:
+        message = "the cell is not UTF-8 text (name another encoding with --encoding)"
+        checked.add_error(row, name, BadExample(message, "not UTF-8"))
+    return column
 
 
 def _labels(
-    made: Prepared, schema: Schema, decimal: str, check: Callable[[float], float] | None
+    checked: CheckedBatch, schema: Schema, decimal: str
 ) -> Sequence[float] | NDArray[np.float64]:
-    """The labels; 0 where there is none."""
-    name, column, positive = schema.target, made.columns[schema.target], schema.spec.positive
-    if check is None and positive is None and column.null_count == 0:
-        found = number_array(column, decimal)
-        if found is not None and np.all(np.abs(found) <= FLOAT32_MAX):
-            return found
+    """Return the labels, 0 where there is none; note the rows without a finite one."""
+    name, column, positive = schema.target, checked.columns[schema.target], schema.spec.positive
+    if positive is None and column.null_count == 0:
+        array = number_array(column, decimal)
+        if array is not None and np.all(np.abs(array) <= FLOAT32_MAX):
+            return array
     labels = [0.0] * len(column)
     present = pc.indices_nonzero(pc.is_valid(column)).to_pylist()
     values = column.drop_null()
-    read: list[float | BadExample]
+    parsed: list[float | BadExample]
     if positive is None:
-        read = numbers(values, decimal)
-        if any(isinstance(value, BadExample) for value in read):
+        parsed = numbers(values, decimal)
+        if any(isinstance(value, BadExample) for value in parsed):
             texts = [str(value).lower() for value in values.to_pylist()]
-            read = [BOOLEANS.get(t, r) for t, r in zip(texts, read, strict=True)]
+            parsed = [BOOLEANS.get(t, value) for t, value in zip(texts, parsed, strict=True)]
     else:
         one = class_name(positive)
-        read = [1.0 if class_name(value) == one else -1.0 for value in values.to_pylist()]
-    for row, value in zip(present, read, strict=True):
+        parsed = [1.0 if class_name(value) == one else -1.0 for value in values.to_pylist()]
+    for row, value in zip(present, parsed, strict=True):
         if isinstance(value, BadExample):
-            made.note(row, name, label_trouble(value))
+            checked.add_error(row, name, label_error(value))
             continue
         try:
-            label = finite(value, "label")
-            if check is not None:
-                check(label)
+            finite(value, "label")
             labels[row] = value
         except BadExample as error:
-            made.note(row, name, error)
+            checked.add_error(row, name, error)
     if len(present) < len(column):
         missing = BadExample("the target is missing; learning needs it", "no label")
         for row in set(range(len(column))).difference(present):
-            made.note(row, name, missing)
+            checked.add_error(row, name, missing)
     return labels
 
 
-def _weights(made: Prepared, name: str, decimal: str) -> list[float]:
-    """The weights; an empty cell is weight 1."""
-    column = made.columns[name]
+def _weights(checked: CheckedBatch, name: str, decimal: str) -> list[float]:
+    """Return the weights, 1 where a cell is empty; note the rows with a bad one."""
+    column = checked.columns[name]
     weights = [1.0] * len(column)
     present = pc.indices_nonzero(pc.is_valid(column)).to_pylist()
     for row, value in zip(present, numbers(column.drop_null(), decimal), strict=True):
         if isinstance(value, BadExample):
-            made.note(row, name, value)
+            checked.add_error(row, name, value)
             continue
         try:
             weights[row] = check_weight(value)
         except BadExample as error:
-            made.note(row, name, error)
+            checked.add_error(row, name, error)
     return weights

@@ -1,4 +1,4 @@
-"""Columns: whole columns of a table turned into features, one distinct value at a time."""
+"""Arrow columns turned into cells: every distinct value of a column is made once."""
 
 from __future__ import annotations
 
@@ -12,20 +12,25 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from chacha.data.example import Feature
-from chacha.data.vw_text import FLOAT32_MAX, hash_name, show_all_exactly, show_exactly
+from chacha.data.vw_text import FLOAT32_MAX, hash_name, show_exactly
 from chacha.errors import BadExample, SourceError
 from chacha.sources.spec import Kind
-from chacha.sources.tables.numbers import is_castable, numbers, python_values
+from chacha.sources.tables.numbers import is_castable, numbers, python_values, show_all_exactly
 from chacha.sources.values.cells import Pairs, number, pairs
 
 __all__ = [
+    "EMPTY",
     "Cell",
-    "Made",
+    "DistinctCells",
+    "decode_column",
     "flat_columns",
+    "is_text",
     "kind_of_type",
     "make_cells",
+    "null_words",
     "pairs_cell",
-    "plain",
+    "simple_type",
+    "texts_or_nulls",
 ]
 
 
@@ -40,51 +45,51 @@ EMPTY = Cell("", ())
 _STRINGS = (pa.string(), pa.large_string(), pa.string_view())
 _BYTES = (pa.binary(), pa.large_binary(), pa.binary_view())
 _TEXTS = {column.id for column in (*_STRINGS, *_BYTES)}
-FEW = 16  # rows that are looked at one by one
+FEW_ROWS = 16  # below it, one call of Python per row is cheaper than Arrow's calls
 
 
-class Made(NamedTuple):
-    """The distinct values of a column as cells, which row holds which, and the bad ones."""
+class DistinctCells(NamedTuple):
+    """The distinct values of a column as cells or as errors, and which one each row has."""
 
     cells: list[Cell | BadExample]
-    rows: NDArray[np.int32]  # -1 where the cell is empty
+    cell_of: NDArray[np.int32]  # -1 where the cell is empty
 
     @property
     def bad(self) -> bool:
-        """Whether a value could not be made a cell."""
+        """Whether a value is an error."""
         return any(isinstance(cell, BadExample) for cell in self.cells)
 
     def by_row(self, empty: Cell) -> list[Cell | BadExample]:
-        """The cells, one for each row."""
+        """Return one cell or error for each row."""
         cells = [*self.cells, empty]  # -1 is the last
-        return [cells[i] for i in self.rows.tolist()]
+        return [cells[i] for i in self.cell_of.tolist()]
 
 
 def flat_columns(batch: pa.RecordBatch | pa.Table) -> dict[str, pa.Array]:
-    """The columns by name; those inside a struct by their path.
+    """Return the columns by name; those inside a struct by their path.
 
     >>> table = pa.table({"user": [{"id": 7, "age": 31}], "hour": [5]})
     >>> sorted(flat_columns(table))
     ['hour', 'user.age', 'user.id']
     """
-    found: dict[str, pa.Array] = {}
+    columns: dict[str, pa.Array] = {}
 
     def add(name: str, column: pa.Array) -> None:
         if pa.types.is_struct(column.type):
             for field, inside in zip(column.type, column.flatten(), strict=True):
                 add(f"{name}.{field.name}", inside)
         else:
-            found[name] = column
+            columns[name] = column
 
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         if isinstance(column, pa.ChunkedArray):
             column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
         add(name, column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
-    return found
+    return columns
 
 
 def kind_of_type(name: str, column: pa.DataType) -> Kind | None:
-    """What a column of an Arrow type holds; None if its cells have to tell.
+    """Return the kind of a column of an Arrow type; None if its cells decide.
 
     >>> kind_of_type("x", pa.int64()), kind_of_type("x", pa.string())
     (<Kind.NUMBER: 'number'>, None)
@@ -105,12 +110,12 @@ def kind_of_type(name: str, column: pa.DataType) -> Kind | None:
     if is_vector(column):
         return Kind.VECTOR
     raise SourceError(
-        f"column {name!r} holds {column}, which cannot become features (to leave it out: --ignore)"
+        f"column {name!r} holds {column}, which cannot become features (leave it out with --ignore)"
     )
 
 
 def is_text(column: pa.DataType) -> bool:
-    """Whether a type holds text.
+    """Return whether a type holds text.
 
     >>> is_text(pa.large_string()), is_text(pa.int8())
     (True, False)
@@ -119,7 +124,7 @@ def is_text(column: pa.DataType) -> bool:
 
 
 def is_vector(column: pa.DataType) -> bool:
-    """Whether a type holds lists of numbers.
+    """Return whether a type holds lists of numbers.
 
     >>> is_vector(pa.list_(pa.float32())), is_vector(pa.list_(pa.string()))
     (True, False)
@@ -131,31 +136,31 @@ def is_vector(column: pa.DataType) -> bool:
     return is_castable(column.value_type) or types.is_null(column.value_type)
 
 
-def plain_or_damaged(column: pa.Array) -> tuple[pa.Array, list[int]]:
-    """As :func:`plain`, with the rows in which bytes are no text.
+def decode_column(column: pa.Array) -> tuple[pa.Array, list[int]]:
+    """Return the column as :func:`simple_type` does, and the rows whose bytes are not UTF-8.
 
-    >>> plain_or_damaged(pa.array([b"a", bytes([255])]))[1]
+    >>> decode_column(pa.array([b"a", bytes([255])]))[1]
     [1]
     """
     try:
-        return plain(column), []
+        return simple_type(column), []
     except pa.ArrowInvalid:
-        found = column.to_pylist()
-        texts = ["" if raw is None else raw.decode(errors="replace") for raw in found]
-        damaged = [i for i, raw in enumerate(found) if raw and texts[i].encode() != raw]
-        nulls = [raw is None for raw in found]
+        values = column.to_pylist()
+        texts = ["" if raw is None else raw.decode(errors="replace") for raw in values]
+        damaged = [i for i, raw in enumerate(values) if raw and texts[i].encode() != raw]
+        nulls = [raw is None for raw in values]
         return pa.array(texts, pa.string(), mask=np.array(nulls, bool)), damaged
 
 
-def plain(column: pa.Array) -> pa.Array:
-    """A column in types that compute and turn into Python values without loss or surprise."""
+def simple_type(column: pa.Array) -> pa.Array:
+    """Return a column in a type that Arrow computes with and that becomes Python values."""
     types = pa.types
     if types.is_dictionary(column.type):
-        values = plain(column.dictionary)  # before it is decoded: not all types can be after
+        values = simple_type(column.dictionary)  # first: not all types can be cast afterwards
         column = pa.DictionaryArray.from_arrays(column.indices, values).dictionary_decode()
     if is_text(column.type) and not types.is_string(column.type):
         return column.cast(pa.string())
-    if types.is_timestamp(column.type) and column.type.unit == "ns":  # Python knows microseconds
+    if types.is_timestamp(column.type) and column.type.unit == "ns":  # Python has microseconds
         return column.cast(pa.timestamp("us", column.type.tz), safe=False)
     if types.is_time64(column.type):
         return column.cast(pa.time64("us"), safe=False)
@@ -167,7 +172,7 @@ def plain(column: pa.Array) -> pa.Array:
 
 
 def number_cells(name: str, seed: int, values: Sequence[float]) -> list[Cell | BadExample]:
-    """Numbers as cells, each the nearest float32; 0 is an empty one.
+    """Return numbers as cells, each the nearest float32; 0 is an empty one.
 
     >>> [cell.text for cell in number_cells("x", 0, [0.5, 1.0, 0.0])]
     ['x:0.5', 'x', '']
@@ -175,34 +180,34 @@ def number_cells(name: str, seed: int, values: Sequence[float]) -> list[Cell | B
     hashed = hash_name(name, seed)
     texts, reads = show_all_exactly(np.array(values, np.float64))
     cells: list[Cell | BadExample] = []
-    new = tuple.__new__  # a named tuple made without a call of Python
+    new = tuple.__new__  # makes a named tuple without a call of Python
     for value, text, read in zip(values, texts, reads, strict=True):
         if read == 0.0:
             cells.append(EMPTY)
         elif -FLOAT32_MAX <= read <= FLOAT32_MAX:
-            written = name if read == 1.0 else f"{name}:{text}"
-            cells.append(new(Cell, (written, (new(Feature, (name, read, hashed)),))))
+            word = name if read == 1.0 else f"{name}:{text}"
+            cells.append(new(Cell, (word, (new(Feature, (name, read, hashed)),))))
         else:
-            cells.append(_too_far(value))
+            cells.append(_beyond_float32(value))
     return cells
 
 
-def _too_far(value: float) -> BadExample:
+def _beyond_float32(value: float) -> BadExample:
     return BadExample(f"the cell is {value}; a float32 cannot hold it", "value not finite")
 
 
-def pairs_cell(made: Pairs, seed: int) -> Cell:
-    """Names and numbers as a cell.
+def pairs_cell(named_values: Pairs, seed: int) -> Cell:
+    """Return names and numbers as a cell.
 
     >>> pairs_cell([("a", 1.0), ("b", 0.5), ("c", 0.0)], 0).text
     'a b:0.5'
     """
     words: list[str] = []
     features: list[Feature] = []
-    for name, value in made:
+    for name, value in named_values:
         text, read = ("", 1.0) if value == 1.0 else show_exactly(value)
         if not math.isfinite(read):
-            raise _too_far(value)
+            raise _beyond_float32(value)
         if read != 0.0:
             words.append(name if read == 1.0 else f"{name}:{text}")
             features.append(Feature(name, read, hash_name(name, seed)))
@@ -211,21 +216,21 @@ def pairs_cell(made: Pairs, seed: int) -> Cell:
 
 def make_cells(
     column: pa.Array, kind: Kind, name: str, seed: int, form: str | None, decimal: str
-) -> Made:
-    """A column as cells: each distinct value is looked at once.
+) -> DistinctCells:
+    """Return a column as cells; each distinct value is made once.
 
-    >>> made = make_cells(pa.array(["red", None] * 20), Kind.CATEGORY, "c", 0, None, ".")
-    >>> [cell.text for cell in made.cells], made.rows[:2].tolist()
+    >>> distinct_cells = make_cells(pa.array(["red", None] * 20), Kind.CATEGORY, "c", 0, None, ".")
+    >>> [cell.text for cell in distinct_cells.cells], distinct_cells.cell_of[:2].tolist()
     (['c=red'], [0, -1])
     """
-    if len(column) < FEW:
+    if len(column) < FEW_ROWS:
         return _few_cells(python_values(column), kind, name, seed, form, decimal)
-    rows, values = distinct(column)
+    cell_of, values = distinct(column)
     cells: list[Cell | BadExample] = []
     if kind is Kind.NUMBER:
-        read = numbers(values, decimal)
-        bad = {i: value for i, value in enumerate(read) if isinstance(value, BadExample)}
-        good = [0.0 if isinstance(value, BadExample) else value for value in read]
+        parsed = numbers(values, decimal)
+        bad = {i: value for i, value in enumerate(parsed) if isinstance(value, BadExample)}
+        good = [0.0 if isinstance(value, BadExample) else value for value in parsed]
         cells = number_cells(name, seed, good)
         for i, error in bad.items():
             cells[i] = error
@@ -235,13 +240,13 @@ def make_cells(
                 cells.append(pairs_cell(pairs(kind, name, value, form), seed))
             except BadExample as error:
                 cells.append(error)
-    return Made(cells, rows)
+    return DistinctCells(cells, cell_of)
 
 
 def _few_cells(
     values: list[Any], kind: Kind, name: str, seed: int, form: str | None, decimal: str
-) -> Made:
-    """As :func:`make_cells`, one by one: for few rows the calls of Arrow cost more."""
+) -> DistinctCells:
+    """Return the cells of few values, made one by one."""
     cells: list[Cell | BadExample] = []
     rows: list[int] = []
     for value in values:
@@ -252,16 +257,18 @@ def _few_cells(
             cells.append(value)
             continue
         try:
-            is_number = kind is Kind.NUMBER
-            made = [(name, number(value, decimal))] if is_number else pairs(kind, name, value, form)
-            cells.append(pairs_cell(made, seed))
+            if kind is Kind.NUMBER:
+                features = [(name, number(value, decimal))]
+            else:
+                features = pairs(kind, name, value, form)
+            cells.append(pairs_cell(features, seed))
         except BadExample as error:
             cells.append(error)
-    return Made(cells, np.array(rows, np.int32))
+    return DistinctCells(cells, np.array(rows, np.int32))
 
 
 def null_words(nulls: Sequence[str]) -> list[str]:
-    """The words for an empty cell, NaN in all its spellings.
+    """Return the words for an empty cell, NaN in all its spellings.
 
     >>> null_words(["", "nan"])
     ['', 'nan', 'NaN', 'NAN', 'Nan']
@@ -270,13 +277,13 @@ def null_words(nulls: Sequence[str]) -> list[str]:
 
 
 def texts_or_nulls(column: pa.Array, nulls: Sequence[str]) -> pa.Array:
-    """Texts without white space around them, null where they mean an empty cell.
+    """Return texts without white space around them, null where they mean an empty cell.
 
     >>> texts_or_nulls(pa.array([" a ", "NA"]), ["", "NA"]).to_pylist()
     ['a', None]
     """
     nulls = null_words(nulls)
-    if len(column) < FEW:
+    if len(column) < FEW_ROWS:
         texts = [None if text is None else text.strip() for text in column.to_pylist()]
         return pa.array([None if text in nulls else text for text in texts], pa.string())
     column = pc.utf8_trim_whitespace(column)
@@ -285,7 +292,7 @@ def texts_or_nulls(column: pa.Array, nulls: Sequence[str]) -> pa.Array:
 
 
 def distinct(column: pa.Array) -> tuple[NDArray[np.int32], pa.Array]:
-    """Which distinct value each row holds (-1: none), and the values.
+    """Return which distinct value each row has (-1: none), and the values.
 
     >>> distinct(pa.array([3, 3, None, 5]))[0].tolist()
     [0, 0, -1, 1]
@@ -296,5 +303,5 @@ def distinct(column: pa.Array) -> tuple[NDArray[np.int32], pa.Array]:
         rows = np.where(numbered == 1, np.cumsum(numbered) - 1, -1)
         return rows.astype(np.int32), column.filter(present)
     encoded = column.dictionary_encode()
-    found: NDArray[np.int32] = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
-    return found.astype(np.int32, copy=False), encoded.dictionary
+    value_of: NDArray[np.int32] = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
+    return value_of.astype(np.int32, copy=False), encoded.dictionary

@@ -1,4 +1,4 @@
-"""Schema: which column of a table is what, and where its features go."""
+"""The schema of a table: its target, its features, and the group of each feature."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from chacha.data.example import DEFAULT_GROUP
 from chacha.data.vw_text import escape, hash_name
 from chacha.errors import SourceError
 from chacha.sources.spec import Kind, TableSpec, listed
-from chacha.sources.tables.batch import Expected
+from chacha.sources.tables.batch import ExpectedColumns
 from chacha.sources.values.dict_reader import DictReader, Grouping
 
 __all__ = ["Schema"]
 
 
 class Schema:
-    """The target, the features, and for each its group and its name in there.
+    """The target and the features of a table, with the group and the name of each feature.
 
-    `kinds` and `categories` are what a file declares; `reader` knows what the tables before
-    decided. The columns of a struct are a group.
+    `kinds` and `categories` are what a file declares; `reader` has what earlier tables decided.
+    The columns of a struct are a group.
 
     >>> schema = Schema(TableSpec(), "t.csv", ["a", "b", "y"], DictReader())
     >>> schema.target, schema.slots
@@ -35,24 +35,24 @@ class Schema:
         structs: Collection[str] = (),
         kinds: Mapping[str, Kind] | None = None,
         categories: Mapping[str, Sequence[str]] | None = None,
-        expected: Expected | None = None,
+        expected: ExpectedColumns | None = None,
     ) -> None:
         self.spec, self.name, self._reader = spec, name, reader
-        expected = expected or Expected()
+        expected = expected or ExpectedColumns()
         expected.check(name, columns)
         usable = [column for column in columns if not spec.is_ignored(column)]
         self.target = spec.target or expected.target or (usable or columns)[-1]
         for role in (self.target, spec.weight, spec.tag):
             if role is not None and role not in columns:
-                told = f"the columns are: {listed(columns)}"
-                raise SourceError(f"{name}: there is no column {role!r}; {told}")
+                present = f"the columns are: {listed(columns)}"
+                raise SourceError(f"{name}: there is no column {role!r}; {present}")
         expected.target = self.target
         spec.check_patterns(name, columns)
         roles = {self.target, spec.weight, spec.tag}
         self.features = [c for c in columns if c not in roles and not spec.is_ignored(c)]
         if not self.features:
-            told = f"the columns are: {listed(columns)}"
-            raise SourceError(f"{name}: no column is left to be a feature; {told}")
+            present = f"the columns are: {listed(columns)}"
+            raise SourceError(f"{name}: no column is left to be a feature; {present}")
         self.wanted = {*self.features, *roles}
         self.slots = self._slots(structs, expected)
         self.layout: dict[str, list[str]] = {}
@@ -67,14 +67,16 @@ class Schema:
         self._categories = categories or {}
 
     def adopt(self) -> None:
-        """The table has a good row: what is known of its columns holds from now on."""
+        """Hand what is known of the columns to the reader: the table has a good row."""
         self._reader.adopt(self.spec, self._groups)
         self._reader.kinds.update(self.kinds)
         for column in self.features:
             for category in self._categories.get(column, ()):
                 self._reader.code(column, category)
 
-    def _slots(self, structs: Collection[str], expected: Expected) -> dict[str, tuple[str, str]]:
+    def _slots(
+        self, structs: Collection[str], expected: ExpectedColumns
+    ) -> dict[str, tuple[str, str]]:
         spec, reader = self.spec, self._reader
         self._groups: dict[str, str] | None = None
         if structs and not spec.groups:

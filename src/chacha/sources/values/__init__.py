@@ -1,1 +1,1 @@
-"""What one value becomes: cells, dicts, JSON."""
+"""One value at a time: the kind of a cell, its features, dicts, and JSON text."""

@@ -1,4 +1,4 @@
-"""Cells: what a column holds, and the features that one value of it becomes."""
+"""Cells: the kind of one value of a column, and the features it becomes."""
 
 from __future__ import annotations
 
@@ -20,25 +20,27 @@ __all__ = [
     "BOOLEANS",
     "LARGEST_INTEGER",
     "Pairs",
+    "category_name",
     "check_kind",
     "class_name",
+    "integer_too_large",
     "is_missing",
     "is_nan",
     "is_number",
     "kind_of_texts",
     "kind_of_value",
-    "label_trouble",
+    "label_error",
     "number",
     "pairs",
-    "plain_value",
-    "too_large",
-    "word",
+    "pairs_by_type",
+    "python_value",
 ]
 
 Pairs = list[tuple[str, float]]
+"""Names, safe for VW text, and numbers: the features of a value."""
 
 LARGEST_INTEGER = 1 << 53  # beyond it a float skips whole numbers
-TEXT_WORDS = 5  # words a cell on average, from which on a column is text
+TEXT_WORDS = 5  # least average number of words per cell of a column of text
 _NUMBERS = {
     point: re.compile(
         rf"[+-]?(\d+{mark}?\d*|{mark}\d+)([eE][+-]?\d+)?|[+-]?(inf|infinity|nan)", re.IGNORECASE
@@ -48,11 +50,11 @@ _NUMBERS = {
 _DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d.*)?|\d{4}-W\d\d(-\d)?")
 _WORD = re.compile(r"\w+")
 BOOLEANS = {"true": 1.0, "false": 0.0}
-PARTS = ("year", "month", "day", "weekday", "hour", "minute", "second")
+DATE_PARTS = ("year", "month", "day", "weekday", "hour", "minute", "second")
 
 
 def is_number(text: str, decimal: str = ".") -> bool:
-    """Whether a text of a table is a number.
+    """Return whether a text of a table is a number.
 
     >>> is_number("-1.5e3"), is_number("1,5", decimal=","), is_number("0x1f")
     (True, True, False)
@@ -61,7 +63,7 @@ def is_number(text: str, decimal: str = ".") -> bool:
 
 
 def kind_of_texts(texts: Sequence[str], decimal: str | None = ".") -> Kind | None:
-    """What a column of texts holds, by its first cells; None if there are none.
+    """Return the kind of a column of texts by its first cells; None if there are none.
 
     `decimal` is None where numbers are not written as text (Parquet, JSON).
 
@@ -84,7 +86,7 @@ def kind_of_texts(texts: Sequence[str], decimal: str | None = ".") -> Kind | Non
 
 
 def kind_of_value(value: Any) -> Kind | None:
-    """What a value of a record says about its field; None if it says nothing.
+    """Return the kind of a field of a record by one value; None for None.
 
     >>> kind_of_value(True), kind_of_value("red"), kind_of_value([1, 2])
     (<Kind.BOOLEAN: 'boolean'>, <Kind.CATEGORY: 'category'>, <Kind.VECTOR: 'vector'>)
@@ -101,7 +103,7 @@ def kind_of_value(value: Any) -> Kind | None:
 
 
 def number(value: Any, decimal: str = ".") -> float:
-    """A value as a finite number; refuses what is none, and integers that would be rounded.
+    """Return a value as a finite number; refuse others, and integers that would be rounded.
 
     >>> number("1.5"), number(True), number(timedelta(minutes=1))
     (1.5, 1.0, 60.0)
@@ -124,29 +126,29 @@ held exactly: is it a name? (--type COLUMN=category)
             raise ValueError
         as_float = float(value.replace(",", ".") if isinstance(value, str) else value)
     except (TypeError, ValueError, OverflowError, AttributeError) as error:
-        told = f"the cell is {_short(value)}, but the column holds numbers"
-        raise BadExample(told, "not a number") from error
+        message = f"the cell is {_short(value)}, but the column holds numbers"
+        raise BadExample(message, "not a number") from error
     if not math.isfinite(as_float):
         message = f"the cell is {as_float}; values must be finite (leave it empty if missing)"
         raise BadExample(message, "value not finite")
     if abs(as_float) >= LARGEST_INTEGER and isinstance(value, int) and abs(value) > LARGEST_INTEGER:
-        raise too_large(value)
+        raise integer_too_large(value)
     return as_float
 
 
-def label_trouble(error: BadExample) -> BadExample:
-    """A refusal of a number, told for the target."""
+def label_error(error: BadExample) -> BadExample:
+    """Return the refusal of a number in words for the target."""
     if error.reason == "value not finite":
         return BadExample(str(error), "label not finite")
     if error.reason != "not a number":
         return error
-    got = str(error).partition(", but")[0]
+    cell = str(error).partition(", but")[0]
     rule = "the target must be numbers (or name one of two classes: --positive)"
-    return BadExample(f"{got}; {rule}", error.reason)
+    return BadExample(f"{cell}; {rule}", error.reason)
 
 
-def too_large(value: int) -> BadExample:
-    """The refusal of a whole number that a float cannot hold."""
+def integer_too_large(value: int) -> BadExample:
+    """Return the refusal of a whole number that a float cannot hold."""
     return BadExample(
         f"the cell is {value}; whole numbers beyond 2^53 cannot be held exactly: "
         "is it a name? (--type COLUMN=category)",
@@ -155,13 +157,13 @@ def too_large(value: int) -> BadExample:
 
 
 def _category(name: str, value: Any) -> Pairs:
-    return [(f"{name}={escape(word(value))}", 1.0)]
+    return [(f"{name}={escape(category_name(value))}", 1.0)]
 
 
-def word(value: Any) -> str:
-    """A value as a category's name: 3.0 is 3.
+def category_name(value: Any) -> str:
+    """Return a value as the name of a category: 3.0 is 3.
 
-    >>> word(3.0), word("red"), word(True)
+    >>> category_name(3.0), category_name("red"), category_name(True)
     ('3', 'red', 'true')
     """
     if isinstance(value, bool):
@@ -175,7 +177,7 @@ def word(value: Any) -> str:
 
 
 def class_name(value: Any) -> str:
-    """A value of the target as the name of a class: 1, 1.0 and the text 1.00 are one.
+    """Return a value of the target as the name of a class: 1, 1.0 and the text 1.00 are one.
 
     >>> class_name("1.00"), class_name(1), class_name(True), class_name("Yes")
     ('1', '1', 'true', 'Yes')
@@ -185,29 +187,29 @@ def class_name(value: Any) -> str:
         if value.lower() in BOOLEANS:
             return str(value.lower())
         if is_number(value) and math.isfinite(float(value)):
-            return word(float(value))
-    return word(value)
+            return category_name(float(value))
+    return category_name(value)
 
 
 def check_kind(kind: Kind, value: Any) -> None:
-    """Refuse a value that is not of the kind that its field holds.
+    """Refuse a value that is not of its field's kind.
 
     >>> check_kind(Kind.CATEGORY, 2)
     Traceback (most recent call last):
     chacha.errors.BadExample: the cell is 2, but the column holds words
     """
-    of = kind_of_value(value)
+    actual = kind_of_value(value)
     texts = (Kind.CATEGORY, Kind.TEXT, Kind.DATETIME)
-    if of is None or of is kind or (of in texts and kind in texts):
+    if actual is None or actual is kind or (actual in texts and kind in texts):
         return
     holds = {Kind.NUMBER: "numbers", Kind.BOOLEAN: "true and false", Kind.VECTOR: "lists"}
     reason = f"not a {kind.value}" if kind is not Kind.DATETIME else "not a date"
-    told = f"the cell is {_short(value)}, but the column holds {holds.get(kind, 'words')}"
-    raise BadExample(told, reason)
+    message = f"the cell is {_short(value)}, but the column holds {holds.get(kind, 'words')}"
+    raise BadExample(message, reason)
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value of a dict stands for nothing: None, pandas' NA and NaT.
+    """Return whether a value of a dict is missing: None, pandas' NA and NaT.
 
     >>> is_missing(None), is_missing(0.0)
     (True, False)
@@ -216,7 +218,7 @@ def is_missing(value: Any) -> bool:
 
 
 def is_nan(value: Any) -> bool:
-    """Whether a value is NaN.
+    """Return whether a value is NaN.
 
     >>> is_nan(float("nan")), is_nan("nan")
     (True, False)
@@ -234,7 +236,7 @@ def _boolean(name: str, value: Any) -> Pairs:
 
 
 def moment(value: Any, form: str | None = None) -> datetime | date | time:
-    """A value as a point in time: ISO 8601, or written as `form` says.
+    """Return a value as a point in time: ISO 8601, or written as `form` says.
 
     >>> moment("2026-11-15T10:42:00Z").hour, moment("15/11/2026", "%d/%m/%Y").month
     (10, 11)
@@ -256,7 +258,7 @@ def moment(value: Any, form: str | None = None) -> datetime | date | time:
     rule = f"a date written as {form}" if form else "an ISO 8601 date (2026-11-15T10:42)"
     message = (
         f"the cell is {_short(value)}, but the column holds dates; it is not {rule} "
-        "(--type COLUMN=datetime:FORMAT names the form, --type COLUMN=category takes words)"
+        "(name its format: --type COLUMN=datetime:FORMAT, or take words: --type COLUMN=category)"
     )
     raise BadExample(message, "not a date")
 
@@ -264,7 +266,7 @@ def moment(value: Any, form: str | None = None) -> datetime | date | time:
 def _datetime(name: str, value: Any, form: str | None) -> Pairs:
     at = moment(value, form)
     parts: Pairs = []
-    for part in PARTS:
+    for part in DATE_PARTS:
         value = getattr(at, part, None)
         if value is not None:
             parts.append((f"{name}.{part}", float(value() if callable(value) else value)))
@@ -286,7 +288,7 @@ def _vector(name: str, value: Any) -> Pairs:
 
 
 def pairs(kind: Kind, name: str, value: Any, form: str | None = None) -> Pairs:
-    """The features of one value: names (safe for VW) and numbers.
+    """Return the features of one value of a column of a kind.
 
     >>> pairs(Kind.CATEGORY, "color", "dark red")
     [('color=dark%20red', 1.0)]
@@ -295,7 +297,7 @@ def pairs(kind: Kind, name: str, value: Any, form: str | None = None) -> Pairs:
     >>> pairs(Kind.DATETIME, "day", "2026-11-15")[:4]
     [('day.year', 2026.0), ('day.month', 11.0), ('day.day', 15.0), ('day.weekday', 6.0)]
     """
-    if isinstance(value, BadExample):  # a value that Python does not have
+    if isinstance(value, BadExample):  # Python has no such value
         raise value
     if kind is Kind.NUMBER:
         return [(name, number(value))]
@@ -304,12 +306,12 @@ def pairs(kind: Kind, name: str, value: Any, form: str | None = None) -> Pairs:
     return _MAKERS[kind](name, value)
 
 
-def plain_value(kind: Kind, value: Any, form: str | None = None, decimal: str = ".") -> Any:
-    """A value as Python has it, by what its column holds; refuses one of another kind.
+def python_value(kind: Kind, value: Any, form: str | None = None, decimal: str = ".") -> Any:
+    """Return a value as a Python object by its column's kind; refuse one of another kind.
 
-    >>> plain_value(Kind.NUMBER, "1.5"), plain_value(Kind.DATETIME, "2026-11-15T10:42").hour
+    >>> python_value(Kind.NUMBER, "1.5"), python_value(Kind.DATETIME, "2026-11-15T10:42").hour
     (1.5, 10)
-    >>> plain_value(Kind.BOOLEAN, "True"), plain_value(Kind.CATEGORY, 3.0)
+    >>> python_value(Kind.BOOLEAN, "True"), python_value(Kind.CATEGORY, 3.0)
     (True, '3')
     """
     if isinstance(value, BadExample):
@@ -322,7 +324,7 @@ def plain_value(kind: Kind, value: Any, form: str | None = None, decimal: str = 
         return bool(_boolean("", value)[0][1])
     if kind is Kind.VECTOR:
         return [None if part is None else number(part) for part in value]
-    return word(value)
+    return category_name(value)
 
 
 _MAKERS: dict[Kind, Callable[[str, Any], Pairs]] = {
@@ -331,6 +333,39 @@ _MAKERS: dict[Kind, Callable[[str, Any], Pairs]] = {
     Kind.TEXT: _text,
     Kind.VECTOR: _vector,
 }
+_KINDS = {str: Kind.CATEGORY, float: Kind.NUMBER, int: Kind.NUMBER}  # a date in a str is a word
+
+
+def pairs_by_type(name: str, value: Any) -> Pairs:
+    """Return the features of a value by its Python type, where its column has no kind.
+
+    :func:`pairs` does so for columns with a kind. The name need not be safe for VW text.
+
+    >>> pairs_by_type("age", 3), pairs_by_type("color", "red"), pairs_by_type("x", None)
+    ([('age', 3.0)], [('color=red', 1.0)], [])
+    """
+    if not name:
+        raise BadExample("a feature has no name; every feature needs one")
+    if type(value) is float and math.isfinite(value):
+        return [(escape(name), value)]
+    if is_missing(value):
+        return []
+    kind = _KINDS.get(type(value)) or kind_of_value(value)
+    if kind in (Kind.CATEGORY, Kind.DATETIME, Kind.VECTOR):
+        return pairs(kind, escape(name), value)
+    try:
+        as_float = float(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise BadExample(
+            f"feature {name!r} is {value!r:.60}; a value is a number, a word, a bool or None",
+            "not a value",
+        ) from error
+    if not math.isfinite(as_float):
+        message = f"feature {name!r} is {value!r}; values must be finite (None: missing)"
+        raise BadExample(message, "value not finite")
+    if isinstance(value, (int, np.integer)) and abs(int(value)) > LARGEST_INTEGER:
+        raise integer_too_large(int(value))
+    return [(escape(name), as_float)]
 
 
 def _short(value: Any) -> str:

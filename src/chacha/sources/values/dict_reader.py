@@ -1,4 +1,4 @@
-"""Dicts: how a Python mapping becomes an example."""
+"""Dicts: how one Python mapping becomes an example, and what a model knows of its columns."""
 
 from __future__ import annotations
 
@@ -8,33 +8,25 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from chacha.data.example import DEFAULT_GROUP, Example, make_example
 from chacha.data.vw_text import escape, murmur
 from chacha.errors import BadExample
-from chacha.sources.grouping import missing_group
-from chacha.sources.spec import Categories, Kind, Missing, TableSpec
+from chacha.sources.spec import Categories, Kind, Missing, TableSpec, missing_group
 from chacha.sources.values.cells import (
-    LARGEST_INTEGER,
     Pairs,
+    category_name,
     is_missing,
     is_nan,
-    kind_of_value,
     number,
     pairs,
-    plain_value,
-    too_large,
-    word,
+    pairs_by_type,
+    python_value,
 )
 
-__all__ = ["DictReader", "EmptyCell", "Grouping", "Leaf", "feature", "flatten", "is_grouped"]
+__all__ = ["DictReader", "EmptyCell", "Grouping", "Leaf", "flatten", "is_grouped"]
 
-MOST_CODES = 1_000_000  # categories of a column that are coded
-SIMPLE = frozenset({float, int, str, bool, type(None)})  # types that need no second look
-
-
-_TYPES = {str: Kind.CATEGORY, float: Kind.NUMBER, int: Kind.NUMBER}  # a date in a str is a word
+MOST_CATEGORIES = 1_000_000  # categories of one column that can have codes
+SIMPLE = frozenset({float, int, str, bool, type(None)})  # types of which a value is no mapping
 
 
 class EmptyCell(BadExample):
@@ -45,38 +37,8 @@ class EmptyCell(BadExample):
         super().__init__(message, "empty cell")
 
 
-def feature(name: str, value: Any) -> Pairs:
-    """The features of one entry of a dict, told by its Python type; none if it is None.
-
-    >>> feature("age", 3), feature("color", "red"), feature("vip", True), feature("x", None)
-    ([('age', 3.0)], [('color=red', 1.0)], [('vip', 1.0)], [])
-    """
-    if not name:
-        raise BadExample("a feature has no name; every feature needs one")
-    if type(value) is float and math.isfinite(value):
-        return [(escape(name), value)]
-    if is_missing(value):
-        return []
-    kind = _TYPES.get(type(value)) or kind_of_value(value)
-    if kind in (Kind.CATEGORY, Kind.DATETIME, Kind.VECTOR):
-        return pairs(kind, escape(name), value)
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise BadExample(
-            f"feature {name!r} is {value!r:.60}; a value is a number, a word, a bool or None",
-            "not a value",
-        ) from error
-    if not math.isfinite(number):
-        message = f"feature {name!r} is {value!r}; values must be finite (None: missing)"
-        raise BadExample(message, "value not finite")
-    if isinstance(value, (int, np.integer)) and abs(int(value)) > LARGEST_INTEGER:
-        raise too_large(int(value))
-    return [(escape(name), number)]
-
-
 def is_grouped(x: Mapping[Any, Any]) -> bool:
-    """Whether a dict holds groups (dicts) rather than features.
+    """Return whether a dict holds groups (dicts) rather than features.
 
     >>> is_grouped({"user": {"age": 3}}), is_grouped({"age": 3})
     (True, False)
@@ -85,7 +47,7 @@ def is_grouped(x: Mapping[Any, Any]) -> bool:
 
 
 def flatten(x: Mapping[Any, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """The entries of a dict of dicts, with their paths.
+    """Yield the entries of a dict of dicts, with their paths.
 
     >>> list(flatten({"user": {"id": 7, "geo": {"lat": 1.5}}, "hour": 5}))
     [('user.id', 7), ('user.geo.lat', 1.5), ('hour', 5)]
@@ -99,10 +61,10 @@ def flatten(x: Mapping[Any, Any], above: str = "") -> Iterator[tuple[str, Any]]:
 
 
 class Grouping:
-    """Which group each feature of a flat dict belongs to; the first dict decides.
+    """The group of each feature of a flat dict; the first dict decides.
 
-    Up to ten features are groups of their own, more are parted by sorted name; names that
-    come later go to these groups by a stable hash. The order of a dict does not matter.
+    Up to ten features are one group each; more are divided by sorted name. Names that come
+    later go to these groups by a stable hash. The order of a dict does not matter.
 
     >>> grouping = Grouping(["b", "a"])
     >>> grouping.group_of("a"), grouping.group_of("zebra")
@@ -123,14 +85,14 @@ class Grouping:
         self.rank = {n: (order[g], i) for i, (n, g) in enumerate(groups.items())} if groups else {}
 
     def together(self, leaves: list[Leaf]) -> list[Leaf]:
-        """The entries, those of a group together, groups in the order of their first."""
-        found: dict[str, list[Leaf]] = {}
+        """Return the entries sorted by group, groups in the order of their first entries."""
+        by_group: dict[str, list[Leaf]] = {}
         for leaf in leaves:
-            found.setdefault(leaf.group, []).append(leaf)
-        return [leaf for group in found.values() for leaf in group]
+            by_group.setdefault(leaf.group, []).append(leaf)
+        return [leaf for group in by_group.values() for leaf in group]
 
     def group_of(self, name: str) -> str:
-        """The group of a feature."""
+        """Return the group of a feature."""
         group = self.groups.get(name) or self._spec.late_group(name)
         return group or self._labels[murmur(name.encode(), 0) % len(self._labels)]
 
@@ -148,19 +110,27 @@ _by_group = itemgetter(0, 1)
 
 
 class DictReader:
-    """Turns dicts into examples, and remembers what was decided about features and columns.
+    """Turns dicts into examples, and keeps what was decided about features and columns.
 
-    The first flat dict that was good decides the groups, or a table that came before. What a
-    table or a file of records decided about its columns holds for the dicts that follow.
+    The first good flat dict decides the groups, or a table that came before. What a table or a
+    file of records decided about its columns holds for the dicts that follow.
 
-    `check` is what else a label must pass to be good. With `offers`, empty cells that count as 0
-    are features of the group `missing(GROUP)` too. With `keeps_rows`, examples know what they
-    were made of.
+    Parameters
+    ----------
+    check
+        What a label must pass besides being finite: it raises BadExample or returns.
+    offer_missing
+        Whether empty cells that count as 0 are also features of the group `missing(GROUP)`.
+    keep_rows
+        Whether examples keep the values they were made of.
+
+    Examples
+    --------
 
     >>> reader = DictReader()
     >>> reader.example({"age": 3, "hour": 5}).line
     '|age age:3.0 |hour hour:5.0'
-    >>> reader.settle({"age": 3, "hour": 5})
+    >>> reader.fix_groups({"age": 3, "hour": 5})
     >>> reader.example({"age": 4, "late": 1}).line
     '|age age:4.0 late'
     >>> reader.example({"user": {"id": "7", "age": 31}, "hour": 5}).line
@@ -170,84 +140,86 @@ class DictReader:
     def __init__(
         self,
         check: Callable[[float], float] = lambda label: label,
-        offers: bool = False,
-        keeps_rows: bool = False,
+        offer_missing: bool = False,
+        keep_rows: bool = False,
     ) -> None:
-        self.check, self.offers, self.keeps_rows = check, offers, keeps_rows
+        self.check, self.offer_missing, self.keep_rows = check, offer_missing, keep_rows
         self.spec = TableSpec()
         self.grouping: Grouping | None = None
         self.kinds: dict[str, Kind] = {}  # of the columns of tables
         self.texts: set[str] = set()  # columns of tables that are written as text
         self.decimal: str | None = None  # their decimal point
-        self.ranges: Any = None  # the groups of the indices of LIBSVM files
-        self.codes: dict[str, dict[str, int]] = {}  # of their words
+        self.index_groups: Any = None  # of the last LIBSVM file
+        self.codes: dict[str, dict[str, int]] = {}  # column -> word -> code
 
     def example(self, x: Mapping[Any, Any], place: str = "") -> Example:
-        """The example of a dict, flat or of groups. A pure read."""
+        """Return the example of a dict, flat or of groups; the reader does not change."""
         groups: dict[str, Pairs] = {}
         empty: dict[str, Pairs] = {}
         row: dict[str, Any] = {}
-        offers = self.offers_in(self.spec)
+        offers_missing = self.offers_missing(self.spec)
         try:
             for group, path, name, value in self.leaves(x):
-                made = self.features(path, name, value)
-                groups.setdefault(group, []).extend(made)
-                if offers and not made and name and self.cell(path, value) is None:
+                features = self.features(path, name, value)
+                groups.setdefault(group, []).extend(features)
+                if offers_missing and not features and name and self.cell(path, value) is None:
                     empty.setdefault(missing_group(group), []).append((escape(name), 1.0))
-                if self.keeps_rows:
+                if self.keep_rows:
                     row[path] = self.value(path, value)
         except RecursionError as error:
             raise BadExample("the dict is nested too deep") from error
         example = make_example(groups, place=place).with_groups(empty)
-        return replace(example, row=row) if self.keeps_rows else example
+        return replace(example, row=row) if self.keep_rows else example
 
-    def offers_in(self, spec: TableSpec) -> bool:
-        """Whether the empty cells of a table are to be offered as features.
+    def offers_missing(self, spec: TableSpec) -> bool:
+        """Return whether the empty cells of a table are features too.
 
-        >>> DictReader(offers=True).offers_in(TableSpec(missing=Missing.INDICATOR))
+        >>> DictReader(offer_missing=True).offers_missing(TableSpec(missing=Missing.INDICATOR))
         False
         """
-        return spec.missing is Missing.OFFER or (self.offers and spec.missing is Missing.ZERO)
+        return spec.missing is Missing.OFFER or (
+            self.offer_missing and spec.missing is Missing.ZERO
+        )
 
     def leaves(self, x: Mapping[Any, Any]) -> list[Leaf]:
-        """The entries of a dict with their groups, in the order in which they are written.
+        """Return the entries of a dict with their groups, in the order of the example.
 
-        The objects in a dict of dicts are groups by name, what stands beside them belongs to
-        the group without a name. Groups that were asked for go over that.
+        The dicts in a dict of dicts are groups by name; the entries beside them belong to the
+        group without a name. Groups of the spec take precedence.
         """
-        found: list[Leaf] = []
+        leaves: list[Leaf] = []
         if is_grouped(x) and not self.spec.groups:
             for key, value in x.items():
                 name = str(key)
                 if isinstance(value, Mapping):
                     group = escape(name)
-                    found += [Leaf(group, f"{name}.{n}", n, v) for n, v in flatten(value)]
+                    leaves += [Leaf(group, f"{name}.{n}", n, v) for n, v in flatten(value)]
                 else:
-                    found.append(Leaf(DEFAULT_GROUP, name, name, value))
+                    leaves.append(Leaf(DEFAULT_GROUP, name, name, value))
         else:
             flat = list(flatten(x))
             grouping = self.grouping or Grouping([path for path, _ in flat], self.spec)
-            found = [Leaf(grouping.group_of(path), path, path, value) for path, value in flat]
+            leaves = [Leaf(grouping.group_of(path), path, path, value) for path, value in flat]
             if self.grouping is not None and self.grouping.rank:
                 rank, last = self.grouping.rank, len(self.grouping.rank)
-                found.sort(key=lambda leaf: (*rank.get(leaf.path, (last, last)), leaf[:2]))
-                return self.grouping.together(found)
-        found.sort(key=_by_group)
-        return found
+                leaves.sort(key=lambda leaf: (*rank.get(leaf.path, (last, last)), leaf[:2]))
+                return self.grouping.together(leaves)
+        leaves.sort(key=_by_group)
+        return leaves
 
     def features(self, column: str, name: str, value: Any) -> Pairs:
-        """The features of one value, by what is known of its column."""
+        """Return the features of one value, by what is known of its column."""
         kind = self.kinds.get(column)
         if type(value) is float and kind is Kind.NUMBER and name and math.isfinite(value):
-            return [(escape(name), value)]  # as below, for what is most common
+            return [(escape(name), value)]  # a short cut for the most common case
         value = self.cell(column, value)
         if value is None:
             return self.missing(column, escape(name))
         if kind is None or not name:
-            return feature(name, value)
+            return pairs_by_type(name, value)
         if kind is Kind.CATEGORY and self.spec.categories is Categories.CODE:
             codes = self.codes.get(column, {})
-            return [(escape(name), float(codes.get(word(value), len(codes))))]
+            return [(escape(name), float(codes.get(category_name(value), len(codes))))]
         try:
             if kind is Kind.NUMBER and column in self.texts:
                 return [(escape(name), number(value, self.decimal or "."))]
@@ -256,21 +228,21 @@ class DictReader:
             raise BadExample(f"column {column!r}: {error}", error.reason) from error
 
     def cell(self, column: str, value: Any) -> Any:
-        """The value; None if it stands for an empty cell."""
+        """Return the value; None if it means an empty cell."""
         if column in self.texts and isinstance(value, str):
             value = value.strip()
             value = None if value in self.spec.nulls else value
-        nothing = is_missing(value) or ("nan" in self.spec.nulls and is_nan(value))
-        return None if nothing else value
+        empty = is_missing(value) or ("nan" in self.spec.nulls and is_nan(value))
+        return None if empty else value
 
     def value(self, column: str, value: Any) -> Any:
-        """A value as functions of one's own are given it: by what is known of its column."""
+        """Return a value as user functions get it: by what is known of its column."""
         kind, value = self.kinds.get(column), self.cell(column, value)
         form, decimal = self.spec.format_of(column), self.decimal or "."
-        return value if value is None or kind is None else plain_value(kind, value, form, decimal)
+        return value if value is None or kind is None else python_value(kind, value, form, decimal)
 
     def missing(self, column: str, name: str) -> Pairs:
-        """The features of an empty cell."""
+        """Return the features of an empty cell."""
         match self.spec.missing:
             case Missing.ZERO | Missing.OFFER:
                 return []
@@ -279,25 +251,25 @@ class DictReader:
             case _:
                 raise EmptyCell(column)
 
-    def settle(self, x: Mapping[Any, Any]) -> None:
-        """`x` was good: if it is the first flat one, its names decide the groups."""
+    def fix_groups(self, x: Mapping[Any, Any]) -> None:
+        """Fix the groups by a good dict, if it is the first flat one; add codes for its words."""
         if self.grouping is None and x and (not is_grouped(x) or self.spec.groups):
             self.grouping = Grouping(dict(flatten(x)), self.spec)
         if self.spec.categories is Categories.CODE:
             for column, value in flatten(x):
                 if self.kinds.get(column) is Kind.CATEGORY and not is_missing(value):
-                    self.code(column, word(value))
+                    self.code(column, category_name(value))
 
     def code(self, column: str, name: str) -> int:
-        """The code of a category; a new one gets the next."""
+        """Return the code of a category; a new one gets the next code."""
         codes = self.codes.setdefault(column, {})
-        if len(codes) >= MOST_CODES and name not in codes:
-            told = f"column {column!r} has more than {MOST_CODES} categories"
-            raise BadExample(f"{told}; take them as indicators", "too many categories")
+        if len(codes) >= MOST_CATEGORIES and name not in codes:
+            message = f"column {column!r} has more than {MOST_CATEGORIES} categories"
+            raise BadExample(f"{message}; take them as indicators", "too many categories")
         return codes.setdefault(name, len(codes))
 
     def adopt(self, spec: TableSpec, groups: Mapping[str, str] | None = None) -> None:
-        """A table decides the groups (column -> group) of the dicts that come after it."""
+        """Adopt a table's spec and groups (column -> group) for the dicts that follow."""
         self.spec = spec
         if self.grouping is None and groups:
             self.grouping = Grouping(groups, spec, groups)

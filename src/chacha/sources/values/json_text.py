@@ -1,4 +1,4 @@
-"""JSON: one object a line, refused in words where it is none."""
+"""JSON text: one object per line, and messages for lines that hold none."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _DOUBLE, _BITS = struct.Struct("<d"), struct.Struct("<Q")
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object, if no key comes twice in it."""
+    """Return an object; refuse a key that occurs twice."""
     members = dict(pairs)
     if len(members) != len(pairs):
-        left = iter(members)  # the first of each, in order
+        left = iter(members)  # the first occurrence of each key, in order
         twice = next(key for key, _ in pairs if key != next(left, None))
-        raise BadExample(f"the key {twice!r:.60} comes twice in one object", MALFORMED)
+        raise BadExample(f"the key {twice!r:.60} occurs twice in one object", MALFORMED)
     return members
 
 
 def decoder(parse_float: Callable[[str], float] | None = None) -> json.JSONDecoder:
-    """What reads JSON in which no key comes twice.
+    """Return a decoder that refuses objects in which a key occurs twice.
 
     >>> decoder().decode('{"a": 1}')
     {'a': 1}
@@ -38,11 +38,11 @@ def decoder(parse_float: Callable[[str], float] | None = None) -> json.JSONDecod
     return json.JSONDecoder(object_pairs_hook=_unique, parse_float=parse_float)
 
 
-_PLAIN = decoder()
+_DEFAULT_DECODER = decoder()
 
 
-def read_object(line: str, reader: json.JSONDecoder = _PLAIN) -> dict[str, Any]:
-    """One line of JSON that holds one object.
+def read_object(line: str, reader: json.JSONDecoder = _DEFAULT_DECODER) -> dict[str, Any]:
+    """Return the object that a line of JSON holds.
 
     >>> read_object('{"a": 1}')
     {'a': 1}
@@ -52,38 +52,39 @@ def read_object(line: str, reader: json.JSONDecoder = _PLAIN) -> dict[str, Any]:
 cut off
     """
     try:
-        found = reader.decode(line)
+        value = reader.decode(line)
     except json.JSONDecodeError as error:
         what = error.msg[:1].lower() + error.msg[1:]
         if error.pos >= len(line.rstrip()) or what.startswith("unterminated"):
             what += "; the line was cut off"
             if line.strip() in ("[", "{"):
-                what += ", or is no JSON lines: write one object a line (jq -c '.[]' FILE)"
+                what += ", or not JSON lines: write one object per line (jq -c '.[]' FILE)"
         message = f"malformed JSON at character {error.pos + 1}: {what}"
         raise BadExample(message, MALFORMED) from None
     except RecursionError as error:
         raise BadExample(TOO_DEEP, MALFORMED) from error
     except BadExample:
         raise
-    except ValueError as error:  # Python reads no whole numbers of thousands of digits
+    except ValueError as error:  # Python does not read integers of thousands of digits
         raise BadExample(f"a number is too long: {error}", TOO_LONG) from error
-    if not isinstance(found, dict):
-        remedy = "; write one object a line (jq -c '.[]' FILE)" if isinstance(found, list) else ""
-        raise BadExample(f"{found!r:.60} is not an object{remedy}", MALFORMED)
-    return found
+    if not isinstance(value, dict):
+        remedy = "; write one object per line (jq -c '.[]' FILE)" if isinstance(value, list) else ""
+        raise BadExample(f"{value!r:.60} is not an object{remedy}", MALFORMED)
+    return value
 
 
 def read_double(text: str) -> float:
-    """A number with a point or an exponent: what VW's JSON reader rounds to a float32.
+    """Return a number with a point or an exponent as VW's JSON parser reads it.
 
-    It divides digits by a power of ten, which for long numbers is not the nearest double.
+    The parser divides digits by a power of ten, which for long numbers is not the nearest
+    double, and rounds to a float32.
 
     >>> read_double("0.1"), read_double("1.45315641164779663")
     (0.1, 1.4531564116477964)
     """
     nearest = float(text)
     if len(text) <= 16 and "e" not in text and "E" not in text:
-        return nearest  # 15 digits over a power of ten that is exact: rounded once
+        return nearest  # up to 15 digits over an exact power of ten: rounded once
     if len(text) < 40 and 1e-37 < abs(nearest) < 1e38:
         (bits,) = _BITS.unpack(_DOUBLE.pack(nearest))
         if abs((bits & 0x1FFFFFFF) - 0x10000000) > 1000:  # not halfway between two float32
