@@ -1,4 +1,4 @@
-// Spoiled lines, one by one: parsed from a buffer that ends with the line, settled, predicted and
+// Spoiled lines, one by one: parsed from a buffer that ends with the line, ordered, predicted and
 // learned by a few models. Arguments: seconds (20), a seed (1).
 #include <cmath>
 #include <memory>
@@ -53,9 +53,9 @@ void check_line(std::string_view line, const Groups& groups, Example& example) {
   require(std::isfinite(example.initial), "initial predictions are finite", line);
   const std::size_t features = example.hashes.size();
   std::vector<std::uint32_t> empty;
-  example.settle(groups, empty);
+  example.order_runs(groups, empty);
   check_runs(example, line);
-  require(example.hashes.size() == features, "settling loses nothing", line);
+  require(example.hashes.size() == features, "ordering loses nothing", line);
   for (const Run& run : example.runs) require(run.begin < run.end && run.group < groups.size(), "runs are full", line);
 }
 
@@ -86,8 +86,7 @@ int main(int argc, char** argv) {
     Engine& engine = models->engine;
     require(engine.parse(text), "a line that is read is read again", text);
     if (engine.take_label() && !rng.chance(8)) {
-      engine.step();
-      engine.decided();
+      if (engine.step() == Status::kDecide) models->contend();
     } else {
       engine.predict();
     }

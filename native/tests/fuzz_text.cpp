@@ -4,7 +4,7 @@
 #include <cstring>
 #include <memory>
 
-#include "support/deriving.hpp"
+#include "support/naive_derivation.hpp"
 #include "support/fuzz.hpp"
 
 using namespace chacha;
@@ -14,6 +14,7 @@ namespace {
 struct Pass {
   Engine engine{18, best_kernel()};
   std::vector<std::uint32_t> models;
+  Contenders contenders;
   std::size_t learned = 0;
   std::size_t bad = 0;
 
@@ -22,7 +23,7 @@ struct Pass {
     power.power_t = 0.4F;
     if (derives) {
       engine.turn_on_derivation(3);
-      for (const Asked& one : asked()) engine.add_derived(one.name, one.kind, one.source, one.parameter);
+      add_derived_groups(engine);
       models = {engine.start(18, Options(), {{"bins(a,3)"}, {"lag(a,2)"}, {"missing(a)"}}),
                 engine.start(18, power, {{"bins(a,16)"}, {"onehot(b)"}, {"bins(a,16)", "onehot(b)"}, {"log(a)"}}),
                 engine.start(5, Options(), {{"ewma(b,0.25)"}, {"lag(label,3)"}, {"user", "alpha"}, {"b", "own(f)"}})};
@@ -30,8 +31,9 @@ struct Pass {
       models = {engine.start(18, Options(), {}), engine.start(18, power, {{"a", "b"}}),
                 engine.start(5, Options(), {{"user", "alpha"}, {"b", "b"}})};
     }
-    engine.set_contenders({{models[0], false, 1 << 30}, {models[1], true, 7}, {models[2], true, 1 << 30}}, models[0], 2,
-                          false);
+    contenders.set(engine,
+                   {{models[0], false, 1 << 30}, {models[1], true, 7}, {models[2], true, 1 << 30}},
+                   2);
     engine.record().wanted = engine.record().tags_wanted = true;
     engine.wait_for(Wait::kNewGroup);
   }
@@ -45,9 +47,9 @@ void in_chunks(Pass& pass, std::string_view text, Rng& rng) {
     known = std::min(text.size(), std::max(known, at) + rng.below(400));
     const std::string_view so_far = text.substr(0, known);
     const bool last = known == text.size();
-    const Progress progress = pass.engine.advance_text(so_far, at, last, rng.below(6) + 1);
+    const BlockProgress progress = pass.engine.advance_text(so_far, at, last, rng.below(6) + 1);
     require(progress.at >= at && progress.at <= known, "the place moves on", text);
-    pass.engine.decided();
+    pass.contenders.confirm(pass.engine);
     at = progress.at;
     pass.learned += progress.examples;
     if (progress.status != Status::kBad) continue;
@@ -64,10 +66,10 @@ void line_by_line(Pass& pass, std::string_view text) {
     const std::unique_ptr<char[]> line(new char[end - at]);
     std::memcpy(line.get(), text.data() + at, end - at);
     const std::string_view exact(line.get(), end - at);
-    Progress progress{Status::kBegin, 0, 0};
+    BlockProgress progress{Status::kBegin, 0, 0};
     while (progress.status == Status::kBegin) {  // a new group is known the second time
       progress = pass.engine.advance_text(exact, 0, true, 1);
-      pass.engine.decided();
+      pass.contenders.confirm(pass.engine);
     }
     if (exact.empty() || progress.status == Status::kBad) {
       ++pass.bad;

@@ -4,7 +4,7 @@
 
 #include "support/check.hpp"
 #include "support/failing_new.hpp"
-#include "support/oom_steps.hpp"
+#include "support/engine_steps.hpp"
 
 using namespace chacha;
 using namespace chacha::oom;
@@ -75,7 +75,7 @@ std::vector<Step> contested_life() {
   made.then(start(4, 18, with(0.5F, 0.5F), {{"a", "b"}, {"c", "user", "b"}}, 1, 0.5F));  // wider
   made.then(contest(kNever));
   made.lines(4);
-  made.then(settle(1));
+  made.then(undamp(1));
   made.then(stop(2));
   made.then(contest(kNever));
   made.then(screen({{"b", "c"}, {"b", "b", "user"}}));
@@ -86,8 +86,7 @@ std::vector<Step> contested_life() {
   made.then([](World& world) {
     CHECK(world.engine.parse("3 |late x y |a f1 z |b f2") && world.engine.take_label());
     const Forecast forecast{{{world.models[0], 1.0}, {world.models[1], 2.5}}, 1.5, 0.0};
-    world.engine.step(&forecast);
-    world.engine.decided();
+    world.step(&forecast);
   });
   made.lines(3);
   made.then(learn(kMany));

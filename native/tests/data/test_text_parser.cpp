@@ -269,7 +269,7 @@ TEST(many_groups) {
   CHECK_EQ(parsed.groups.size(), 99999U);
   CHECK_EQ(parsed.example.runs.size(), std::size_t{100000});
   std::vector<std::uint32_t> empty;
-  parsed.example.settle(parsed.groups, empty);
+  parsed.example.order_runs(parsed.groups, empty);
   CHECK_EQ(parsed.example.runs.size(), std::size_t{100000});
   CHECK_EQ(parsed.example.values.back(), 100000.0F);
 }

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "support/check.hpp"
-#include "support/deriving.hpp"
+#include "support/naive_derivation.hpp"
 #include "rules/screen.hpp"
 
 using namespace chacha;
@@ -119,14 +119,14 @@ TEST(derived_candidates_are_screened_as_a_naive_screen_does) {
     NaiveDerivation naive_derivation(6);
     NaiveScreen naive{share, 0.5, {}, 0, 0, 0.0, 0.0, 0.0};
     derivation.turn_on(6);
-    for (const Asked& one : asked()) {
+    for (const DerivedGroup& one : derived_groups()) {
       const std::uint32_t source = one.source.empty() ? kLabel : groups.number(one.source);
       derivation.add(groups.number(one.name), one.kind, source, one.parameter);
     }
     Rng rng(700 + seed);
     screen.set_rules(share, 0.5);
     std::vector<std::uint32_t> needed;  // some models have some of them
-    for (const Asked& one : asked()) {
+    for (const DerivedGroup& one : derived_groups()) {
       if (seed > 0 && rng.chance(4)) needed.push_back(groups.number(one.name));
     }
     derivation.need(derivation.find_needed(needed));
@@ -157,16 +157,16 @@ TEST(derived_candidates_are_screened_as_a_naive_screen_does) {
       CHECK(parse_line(line, groups, example));
       Named named;
       for (const Run& run : example.runs) {
-        for (std::uint32_t k = run.begin; derivation.knows(run.group) && k < run.end; ++k) {
+        for (std::uint32_t k = run.begin; derivation.is_derived(run.group) && k < run.end; ++k) {
           named[groups[run.group].name].emplace_back(example.hashes[k], example.values[k]);
         }
       }
       names.line = line;
       derivation.set_apart(example);
-      example.settle(groups, empty);
+      example.order_runs(groups, empty);
       const std::vector<Raw> raw = raw_of(example, groups);
       for (const Raw& one : raw) named[one.group].emplace_back(one.hash, one.value);
-      for (const Asked& one : asked()) {
+      for (const DerivedGroup& one : derived_groups()) {
         if (named.count(one.name) > 0) continue;  // it was given
         const std::uint32_t seed_of_group = groups.seed(groups.number(one.name));
         for (const auto& [name, value] : naive_derivation.make(one, raw)) {
@@ -185,7 +185,7 @@ TEST(derived_candidates_are_screened_as_a_naive_screen_does) {
         return names.name(groups, groups.number(one.group), one.hash);
       });
       CHECK_EQ(screen.rounds(), naive.rounds);
-      const auto found = screen.found();
+      const auto found = screen.scores();
       CHECK_EQ(found.size(), naive.candidates.size());
       for (std::size_t k = 0; k < found.size(); ++k) {
         CHECK_EQ(found[k].looks, naive.candidates[k].looks);
@@ -205,7 +205,7 @@ TEST(a_screen_changes_no_model) {
   for (const double share : {0.0, 0.3, 1.0}) {
     Engine engine(18, best_kernel());
     engine.turn_on_derivation(6);
-    for (const Asked& one : asked()) engine.add_derived(one.name, one.kind, one.source, one.parameter);
+    add_derived_groups(engine);
     const std::vector<std::uint32_t> models = {engine.start(18, Options(), {{"bins(a,3)"}, {"bins(a,3)", "b"}}),
                                                engine.start(9, Options(), {{"lag(label,3)"}}),
                                                engine.start(18, Options(), {})};
@@ -227,14 +227,13 @@ TEST(a_screen_changes_no_model) {
     for (int i = 0; i < 400; ++i) {
       const std::string line = numeric_line(rng);
       CHECK(engine.parse(line) && engine.take_label());
-      engine.step();
-      engine.decided();
+      if (engine.step() == Status::kDecide) confirm_contest(engine);
       if (i % 3 != 0) continue;
       CHECK(engine.parse(numeric_line(other, false)));
       engine.predict();
     }
     std::int64_t looks = 0;
-    for (const Screen::Found& found : engine.screen().found()) looks += found.looks;
+    for (const Screen::Score& score : engine.screen().scores()) looks += score.looks;
     CHECK_EQ(looks > 0, share > 0);
     std::string end = picture(engine.derivation(), engine.groups());
     for (const std::uint32_t model : models) end += picture(engine.dump(model)) + picture(engine.state(model));

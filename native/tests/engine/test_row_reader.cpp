@@ -56,12 +56,20 @@ struct Table {
   }
 };
 
-void set_up(Engine& engine, std::vector<std::uint32_t>& models) {
+// A champion, and two challengers of which one has a short lease.
+Contenders contend(Engine& engine, const std::vector<std::uint32_t>& models) {
+  Contenders contenders;
+  contenders.set(engine,
+                 {{models[0], false, 1 << 30}, {models[1], true, 50}, {models[2], true, 1 << 30}},
+                 2);
+  return contenders;
+}
+
+Contenders set_up(Engine& engine, std::vector<std::uint32_t>& models) {
   models = {engine.start(18, Options(), {}), engine.start(18, Options(), {{"size", "look"}}),
             engine.start(12, Options(), {{"size", "size"}})};
-  engine.set_contenders({{models[0], false, 1 << 30}, {models[1], true, 50}, {models[2], true, 1 << 30}}, models[0], 2,
-                        false);
   engine.record().wanted = true;
+  return contend(engine, models);
 }
 
 }  // namespace
@@ -70,13 +78,15 @@ TEST(columns_give_what_text_gives) {
   std::vector<std::uint32_t> models;
   Engine by_text(18, best_kernel());
   Engine by_columns(18, best_kernel());
-  set_up(by_text, models);
+  const Contenders contenders = set_up(by_text, models);
   set_up(by_columns, models);
   const Table table(by_columns, 30);
   std::string text;
   for (const std::string& line : table.lines) text += line + "\n";
-  for (std::size_t at = 0; at < text.size(); by_text.decided()) at = by_text.advance_text(text, at, true, 17).at;
-  for (std::size_t row = 0; row < kRows; by_columns.decided()) {
+  for (std::size_t at = 0; at < text.size(); contenders.confirm(by_text)) {
+    at = by_text.advance_text(text, at, true, 17).at;
+  }
+  for (std::size_t row = 0; row < kRows; contenders.confirm(by_columns)) {
     row = by_columns.advance_columns(table.block, row, kRows, 13).at;
   }
   CHECK_EQ(by_columns.t(), static_cast<std::int64_t>(kRows));
@@ -114,8 +124,7 @@ TEST(empty_cells_beside_numbers_give_what_text_gives) {
     const std::vector<std::uint32_t> models = {
         engine.start(18, Options(), {}), engine.start(18, Options(), {{"missing(size)"}, {"missing(size)", "look"}}),
         engine.start(12, Options(), {{"bins(size,4)"}, {"size", "look"}})};
-    engine.set_contenders({{models[0], false, 1 << 30}, {models[1], true, 50}, {models[2], true, 1 << 30}}, models[0],
-                          2, false);
+    const Contenders contenders = contend(engine, models);
     engine.record().wanted = true;
     const auto number = [&](const char* name) { return engine.groups().number(name); };
     const auto numbers = [&](const char* name, const char* group, const std::vector<float>& from) {
@@ -140,11 +149,12 @@ TEST(empty_cells_beside_numbers_give_what_text_gives) {
                    {number("missing(look)"), {cells("width", "missing(look)", no_width)}}};
     block.rows = kLong;
     block.labels = labels.data();
-    for (std::size_t at = 0; at < (by_text ? text.size() : kLong); engine.decided()) {
-      at = by_text ? engine.advance_text(text, at, true, 17).at : engine.advance_columns(block, at, kLong, 71).at;
+    for (std::size_t at = 0; at < (by_text ? text.size() : kLong); contenders.confirm(engine)) {
+      at = by_text ? engine.advance_text(text, at, true, 17).at
+                   : engine.advance_columns(block, at, kLong, 71).at;
     }
     CHECK_EQ(engine.t(), static_cast<std::int64_t>(kLong));
-    CHECK_EQ(engine.derivation().brought().size(), std::size_t{2});
+    CHECK_EQ(engine.derivation().missing_groups().size(), std::size_t{2});
     ends.push_back(picture(engine, models));
   }
   CHECK_EQ(ends[0], ends[1]);
@@ -158,14 +168,14 @@ TEST(columns_stop_where_text_stops) {
   engine.wait_for(Wait::kNextExample);
   CHECK(engine.advance_columns(table.block, 0, kRows, 10).status == Status::kBegin);
   engine.wait_for(Wait::kNothing);
-  const Progress limited = engine.advance_columns(table.block, 0, kRows, 4);
+  const BlockProgress limited = engine.advance_columns(table.block, 0, kRows, 4);
   CHECK(limited.status == Status::kFine);
   CHECK_EQ(limited.at, std::size_t{4});
   CHECK_EQ(engine.advance_columns(table.block, 4, 6, 100).at, std::size_t{6});
   CHECK_EQ(engine.advance_columns(table.block, 6, 6, 100).examples, std::size_t{0});
   for (const float odd : {NAN, INFINITY, -INFINITY}) {
     table.labels[8] = odd;
-    const Progress bad = engine.advance_columns(table.block, 6, kRows, 100);
+    const BlockProgress bad = engine.advance_columns(table.block, 6, kRows, 100);
     CHECK(bad.status == Status::kBad);
     CHECK_EQ(bad.at, std::size_t{8});
     CHECK_EQ(engine.advance_columns(table.block, 8, kRows, 100).examples, std::size_t{0});
@@ -183,7 +193,7 @@ TEST(infinite_numbers_of_a_column_are_bad) {
   set_up(engine, models);
   Table table(engine, 32);
   table.widths[1] = INFINITY;
-  const Progress bad = engine.advance_columns(table.block, 0, kRows, 100);
+  const BlockProgress bad = engine.advance_columns(table.block, 0, kRows, 100);
   CHECK(bad.status == Status::kBad);
   CHECK_EQ(bad.at, std::size_t{1});
 }

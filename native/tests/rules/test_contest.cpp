@@ -25,12 +25,12 @@ Challenger challenger(std::uint32_t model, std::int64_t lease = kNever) {
 struct Ring {
   Contest contest;
 
-  explicit Ring(std::size_t challengers, std::int64_t lease = kNever, bool restless = false,
+  explicit Ring(std::size_t challengers, std::int64_t lease = kNever, bool decide_anyway = false,
                 const PairedRules& rules = {}, const BlendRules& blending = {}) {
     contest.set_rules(rules, blending);
     std::vector<Challenger> all;
     for (std::uint32_t i = 0; i < challengers; ++i) all.push_back(challenger(8 + i, lease));
-    contest.line_up(7, std::move(all), {}, 0.0, 0, restless);
+    contest.set_state(7, std::move(all), {}, 0.0, 0, decide_anyway);
   }
   // One example: what the champion and the challengers predict of y.
   bool round(const std::vector<double>& raw, double y, double weight = 1.0) {
@@ -41,7 +41,7 @@ struct Ring {
   }
   double served(const std::vector<double>& raw) const {
     const Serving& serving = contest.serving();
-    return serving.other == Serving::kNobody ? raw[0] : serving.served(raw[0], raw[serving.other + 1]);
+    return serving.other == Serving::kNoChallenger ? raw[0] : serving.served(raw[0], raw[serving.other + 1]);
   }
 };
 
@@ -102,7 +102,7 @@ TEST(who_helps_is_blended_in) {
     const double turn = i % 2 == 0 ? 1.0 : -1.0;  // the champion and the second err to opposite sides
     ring.round({turn, 3.0 * turn, -turn}, 0.0);
     const Serving& serving = ring.contest.serving();
-    if (serving.other == Serving::kNobody) continue;
+    if (serving.other == Serving::kNoChallenger) continue;
     if (first == 0) first = i;
     CHECK_EQ(serving.other, 1U);
     CHECK_EQ(serving.share, 0.5);
@@ -131,14 +131,14 @@ TEST(blending_ends_where_it_harms) {
   bool alone = false;
   for (int i = 0; i < 60 && !alone; ++i) {
     ring.round({0.5, 3.0}, 0.5);
-    alone = ring.contest.serving().other == Serving::kNobody;
+    alone = ring.contest.serving().other == Serving::kNoChallenger;
   }
   CHECK(alone);
   BlendRules never = blending;
   never.champion_only = true;
   Ring other(1, kNever, false, {}, never);
   for (int i = 0; i < 40; ++i) other.round({i % 2 == 0 ? 1.0 : -1.0, i % 2 == 0 ? -1.0 : 1.0}, 0.0);
-  CHECK_EQ(other.contest.serving().other, Serving::kNobody);
+  CHECK_EQ(other.contest.serving().other, Serving::kNoChallenger);
 }
 
 TEST(needed_odds_are_an_event) {
@@ -180,10 +180,10 @@ TEST(an_ended_lease_is_an_event) {
   CHECK_EQ(quiet.contest.charged(), 10);
 }
 
-TEST(a_restless_contest_always_has_something_to_decide) {
+TEST(a_contest_that_decides_anyway_is_always_due) {
   Ring ring(1, kNever, true);
   for (int i = 0; i < 5; ++i) CHECK(ring.round({1.0, 1.0}, 0.0));
-  ring.contest.line_up(7, {challenger(8)}, {}, 1.0, 5, false);
+  ring.contest.set_state(7, {challenger(8)}, {}, 1.0, 5, false);
   CHECK(!ring.round({1.0, 1.0}, 0.0));
 }
 
@@ -199,11 +199,11 @@ TEST(whoever_is_forgotten_makes_a_contest_incomplete) {
   for (const std::uint32_t model : {7U, 8U, 9U}) {
     Ring ring(2);
     ring.contest.forget(3);  // somebody else
-    CHECK(ring.contest.whole());
+    CHECK(ring.contest.complete());
     ring.contest.forget(model);
-    CHECK(!ring.contest.whole());
-    ring.contest.line_up(7, {}, {}, 0.0, 0, false);
-    CHECK(ring.contest.whole());
+    CHECK(!ring.contest.complete());
+    ring.contest.set_state(7, {}, {}, 0.0, 0, false);
+    CHECK(ring.contest.complete());
     CHECK_EQ(ring.contest.live(), std::size_t{1});
   }
 }
@@ -284,7 +284,7 @@ TEST(a_contest_in_chunks_of_any_size_is_the_same) {
       std::size_t at = 0;
       int decisions = 0;
       while (at < text.size()) {
-        const Progress progress = setting.engine.advance_text(text, at, true, rng.below(most) + 1);
+        const BlockProgress progress = setting.engine.advance_text(text, at, true, rng.below(most) + 1);
         CHECK(progress.at > at);
         at = progress.at;
         if (progress.status != Status::kDecide) continue;
@@ -390,6 +390,6 @@ TEST(damping_is_a_number) {
   for (const float damping : {-1.0F, NAN, INFINITY}) {
     CHECK_THROWS(engine.start(18, Options(), {{"a", "b"}}, static_cast<int>(model), damping), std::invalid_argument);
   }
-  CHECK_THROWS(engine.settle(5), std::out_of_range);
+  CHECK_THROWS(engine.undamp(5), std::out_of_range);
   CHECK_THROWS(engine.dump(1), std::out_of_range);
 }

@@ -33,7 +33,7 @@ struct Screened {
   }
   void read(const std::string& line) {
     CHECK(parse_line(line, groups, example));
-    example.settle(groups, empty);
+    example.order_runs(groups, empty);
   }
   void learn(double residual) {
     screen.prepare(example, groups.size(), live);
@@ -65,13 +65,13 @@ struct Screened {
   }
   std::vector<std::int64_t> looks() const {
     std::vector<std::int64_t> all;
-    for (const Screen::Found& found : screen.found()) all.push_back(found.looks);
+    for (const Screen::Score& score : screen.scores()) all.push_back(score.looks);
     return all;
   }
   std::string seen() const {
     std::string all = print("%lld", static_cast<long long>(screen.rounds()));
-    for (const Screen::Found& found : screen.found()) {
-      all += print(" %lld:%a", static_cast<long long>(found.looks), found.gain);
+    for (const Screen::Score& score : screen.scores()) {
+      all += print(" %lld:%a", static_cast<long long>(score.looks), score.gain);
     }
     return all;
   }
@@ -90,7 +90,7 @@ TEST(a_screen_finds_the_missing_product) {
     square += a * c * a * c;
     screened.learn(print("|a x:%.6f |b y:%.6f |c z:%.6f", a, b, c), a * c);
   }
-  const auto found = screened.screen.found();
+  const auto found = screened.screen.scores();
   for (std::size_t i = 0; i < found.size(); ++i) {
     CHECK(found[i].looks > 100);
     const double gain = found[i].gain / static_cast<double>(found[i].looks);
@@ -228,7 +228,7 @@ TEST(a_group_that_nobody_prepared_is_empty) {
   screened.read("|a x y");
   screened.screen.set({{a, 500}, {499, 500}, {a, a}}, {4, 4, 4});
   for (int i = 0; i < 10; ++i) screened.learn(1.0);
-  const auto found = screened.screen.found();
+  const auto found = screened.screen.scores();
   CHECK_EQ(found[0].looks, 0);
   CHECK_EQ(found[1].looks, 0);
   CHECK_EQ(found[2].looks, 10);
@@ -252,9 +252,9 @@ TEST(a_guess_stays_among_the_residuals_seen) {
   Screened screened;
   screened.set({"ab"});
   for (int i = 0; i < 100; ++i) screened.learn("|a x |b y", 1.0);
-  const double before = screened.screen.found()[0].gain;
+  const double before = screened.screen.scores()[0].gain;
   screened.learn("|a x:1e6 |b y", 1.0);  // it guesses far more, and 1 counts
-  CHECK(std::fabs(screened.screen.found()[0].gain - before - 1.0) < 1e-9);
+  CHECK(std::fabs(screened.screen.scores()[0].gain - before - 1.0) < 1e-9);
 }
 
 TEST(a_screen_begins_anew) {
@@ -268,7 +268,7 @@ TEST(a_screen_begins_anew) {
   CHECK(screened.screen.bytes() > bytes);
   screened.set({});
   for (int i = 0; i < 30; ++i) screened.learn("|a x |b y", 1.0);
-  CHECK(screened.screen.found().empty());
+  CHECK(screened.screen.scores().empty());
   CHECK_EQ(screened.screen.rounds(), 0);
 }
 
@@ -277,5 +277,5 @@ TEST(one_cell_holds_all_features) {
   screened.set({"ab", "bb"}, 1);
   Rng rng(74);
   for (int i = 0; i < 200; ++i) screened.learn("|a x y:3 |b z w:0.1", rng.real());
-  for (const Screen::Found& found : screened.screen.found()) CHECK(std::isfinite(found.gain) && found.gain > 0);
+  for (const Screen::Score& score : screened.screen.scores()) CHECK(std::isfinite(score.gain) && score.gain > 0);
 }

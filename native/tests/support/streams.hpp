@@ -1,4 +1,4 @@
-// Random streams, and what of an engine can be seen, as text that is compared.
+// Random streams, and the state of an engine as text, to compare.
 #pragma once
 
 #include <algorithm>
@@ -34,6 +34,29 @@ inline std::string print(const char* format, ...) {
   std::vsnprintf(text, sizeof text, format, values);
   va_end(values);
   return text;
+}
+
+// The contenders of an engine. Tests that only compare engines answer a due decision by setting
+// the same contenders again.
+struct Contenders {
+  std::vector<Contender> all;
+  std::int64_t challengers = 0;  // |S|
+
+  void set(Engine& engine, std::vector<Contender> contenders, std::int64_t count) {
+    all = std::move(contenders);
+    challengers = count;
+    engine.set_contenders(all, all.front().model, challengers, false);
+  }
+  void confirm(Engine& engine) const {
+    engine.set_contenders(all, engine.incumbent(), challengers, false);
+  }
+};
+
+// The same for a contest.
+inline void confirm_contest(Engine& engine) {
+  const Contest& contest = engine.contest();
+  engine.set_contest(contest.champion(), contest.challengers(), contest.serving(),
+                     contest.level(), contest.charged(), false);
 }
 
 // The features of one group, from a small set of names, so that they come again.
@@ -73,7 +96,7 @@ inline std::string random_line(Rng& rng, bool labelled = true, bool classes = fa
   return label + weights[rng.below(6)] + (rng.chance(5) ? " 'tag" : "") + body;
 }
 
-// The weights that were ever touched, by index: what two equal models have in common.
+// The weights that were ever changed, by index.
 inline std::string picture(const Dump& dump) {
   std::vector<std::string> rows;
   for (std::size_t i = 0; i < dump.index.size(); ++i) {
@@ -118,8 +141,8 @@ inline std::string picture(const Contest& contest) {
 inline std::string picture(const Screen& screen, const Groups& groups) {
   std::string all =
       print("%lld %lld\n", static_cast<long long>(screen.rounds()), static_cast<long long>(screen.examples()));
-  for (const Screen::Found& found : screen.found()) {
-    all += print("%lld %a\n", static_cast<long long>(found.looks), found.gain);
+  for (const Screen::Score& score : screen.scores()) {
+    all += print("%lld %a\n", static_cast<long long>(score.looks), score.gain);
   }
   std::map<std::string, std::int64_t> active;
   for (std::uint32_t group = 0; group < groups.size(); ++group) {
@@ -140,7 +163,7 @@ inline std::string picture(Derivation& derivation, const Groups& groups) {
     }
     all += '\n';
   }
-  for (const std::uint32_t group : derivation.brought()) all += groups[group].name + "\n";
+  for (const std::uint32_t group : derivation.missing_groups()) all += groups[group].name + "\n";
   std::map<std::string, std::string> bases;
   for (std::uint32_t group = 0; group < groups.size(); ++group) {
     std::string& made = bases[groups[group].name];
@@ -163,10 +186,10 @@ inline std::string picture(Engine& engine, const std::vector<std::uint32_t>& mod
     all += print("model %u\n", model) + picture(engine.dump(model)) + picture(engine.state(model));
     all += picture(engine.standing(model));
   }
-  all += picture(engine.served()) + picture(engine.alone());
+  all += picture(engine.served()) + picture(engine.baseline_standing());
   all += print("%a %a t %lld serves %u\n", engine.first_metric(), engine.second_metric(),
                static_cast<long long>(engine.t()), engine.incumbent());
-  const Observed& observed = engine.observed();
+  const ObservedStream& observed = engine.observed();
   all += print("%a %a %llu\n", observed.low(), observed.high(),
                static_cast<unsigned long long>(observed.raw_features()));
   std::map<std::string, std::int64_t> sizes;  // by name: numbers hang on what was predicted before

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "support/check.hpp"
-#include "support/deriving.hpp"
+#include "support/naive_derivation.hpp"
 
 namespace chacha {
 
-struct Maker {
+struct LineDerivation {
   Groups groups;
   Derivation derivation{groups};
   Example example;
@@ -17,7 +17,7 @@ struct Maker {
   TextNames names;
   std::vector<std::uint32_t> empty;
 
-  explicit Maker(std::size_t first = 8) { derivation.turn_on(first); }
+  explicit LineDerivation(std::size_t first = 8) { derivation.turn_on(first); }
 
   std::uint32_t add(const std::string& name, Kind kind, const std::string& source, double parameter = 0.0) {
     const std::uint32_t group = groups.number(name);
@@ -34,7 +34,7 @@ struct Maker {
     names.line = text;
     CHECK(parse_line(text, groups, example));
     derivation.set_apart(example);
-    example.settle(groups, empty);
+    example.order_runs(groups, empty);
   }
   void learn(const std::string& line) {
     read(line);
@@ -45,7 +45,7 @@ struct Maker {
   std::string make(const std::string& name, const std::string& line) {
     read(line);
     derivation.derive(example, false, names);
-    return show(derivation.named(example, groups.number(name)));
+    return show(derivation.named_features(example, groups.number(name)));
   }
   static std::string show(const Features& features) {
     std::string all;
@@ -65,8 +65,8 @@ struct Maker {
 };
 
 // Learns one value after the other of a column x in a.
-inline void teach(Maker& maker, const std::vector<double>& values) {
-  for (const double value : values) maker.learn(print("0 |a x:%.9g", value));
+inline void teach(LineDerivation& lines, const std::vector<double>& values) {
+  for (const double value : values) lines.learn(print("0 |a x:%.9g", value));
 }
 
 }  // namespace chacha
