@@ -60,6 +60,20 @@ def test_contract(kernel: str, check: Callable[..., None]) -> None:
     check(lambda: NativePool(kernel))
 
 
+@pytest.mark.parametrize("name", ["native", "reference"])
+@pytest.mark.parametrize("power_t", [0.5, 0.4])
+def test_a_prediction_below_0_is_raised_to_plain_0(name: str, power_t: float) -> None:
+    """VW's smallest label is 0 at first, and not -0."""
+    config = Config(values={"power_t": power_t} if name == "native" else {})
+    pools = [open_pool(name), open_pool("vw")]
+    for pool in pools:
+        pool.start(config)
+    for line in ("1 |a x:1", "1 |a x:-50"):
+        example = parse_line(line)
+        raw = [(pool.predict(example)[config], pool.learn(example)[config]) for pool in pools]
+        assert str(raw[0]) == str(raw[1]) == "(0.0, 0.0)"
+
+
 def a_line(rng: random.Random, labels: Sequence[str]) -> str:
     """A line with importance weights, initial predictions, tags, scaled and repeated groups."""
     weight = rng.choice(["", "", "", "2", "0.3", "0", "1 0.25", "2 -0.5"])

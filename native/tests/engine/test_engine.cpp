@@ -231,6 +231,32 @@ TEST(a_forecast_is_charged_instead_of_a_prediction) {
   CHECK_EQ(setting.engine.standing(setting.models[1]).n, 1);
 }
 
+// Predictions below the smallest label become that label: 0 as long as no label is below it.
+TEST(a_prediction_below_0_is_raised_to_plain_0) {
+  for (const char* kernel : {"plain", "avx2", "avx512"}) {
+    if (kernel_named(kernel) == nullptr) continue;
+    for (const float power : {0.5F, 0.4F}) {  // with and without VW's defaults
+      for (const LossKind loss : {LossKind::kSquared, LossKind::kQuantile}) {
+        Options options;
+        options.power_t = power;
+        options.loss = loss;
+        options.constant = false;
+        Engine engine(18, kernel_named(kernel));
+        const std::uint32_t model = engine.start(18, options, {});
+        const std::uint32_t copy = engine.start(18, options, {}, static_cast<int>(model));
+        CHECK(check::same(engine.state(model).low, 0.0F));
+        CHECK(engine.parse("1 |a x:1"));
+        engine.learn();
+        CHECK(engine.parse("1 |a x:-3"));
+        engine.predict();
+        CHECK(check::same(engine.raw(model), 0.0) && check::same(engine.raw(copy), 0.0));
+        engine.learn();
+        CHECK(check::same(engine.raw(model), 0.0) && check::same(engine.raw(copy), 0.0));
+      }
+    }
+  }
+}
+
 TEST(labels_are_what_the_loss_takes) {
   Setting setting;
   auto label = [&](const char* line) {
