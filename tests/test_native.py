@@ -16,6 +16,7 @@ import chacha
 from chacha import Config, LivePool, NativePool, PoolError, open_pool, parse_line
 from chacha import _native as engine
 from chacha.checks import all_checks
+from chacha.config.derived_groups import PARAMETERS, derived
 from tests.vwtext_strategy import GROUPS, good_lines
 
 KERNELS = engine.kernels()
@@ -72,6 +73,19 @@ def test_a_prediction_below_0_is_raised_to_plain_0(name: str, power_t: float) ->
         example = parse_line(line)
         raw = [(pool.predict(example)[config], pool.learn(example)[config]) for pool in pools]
         assert str(raw[0]) == str(raw[1]) == "(0.0, 0.0)"
+
+
+@pytest.mark.parametrize("kind", sorted(PARAMETERS))
+def test_the_limits_of_derived_groups_are_those_of_their_names(kind: str) -> None:
+    """The engine takes a parameter exactly if a name may have it."""
+    low, high = PARAMETERS[kind]
+    native = engine.Engine(18)
+    for parameter in (low, high):
+        native.add_derived(f"{kind}(a,{parameter:g})", kind, "a", parameter)
+    for parameter in (low - 0.5, high + 0.5):
+        with pytest.raises(ValueError, match="no such number"):
+            native.add_derived(f"{kind}(a,{parameter:g})", kind, "a", parameter)
+        assert derived(f"{kind}(a,{parameter:g})") is None
 
 
 def a_line(rng: random.Random, labels: Sequence[str]) -> str:

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <memory>
 
-#include "support/naive_derivation.hpp"
 #include "support/fuzz.hpp"
+#include "support/naive_derivation.hpp"
 
 using namespace chacha;
 
@@ -24,22 +24,24 @@ struct Pass {
     if (derives) {
       engine.turn_on_derivation(3);
       add_derived_groups(engine);
-      models = {engine.start(18, Options(), {{"bins(a,3)"}, {"lag(a,2)"}, {"missing(a)"}}),
-                engine.start(18, power, {{"bins(a,16)"}, {"onehot(b)"}, {"bins(a,16)", "onehot(b)"}, {"log(a)"}}),
-                engine.start(5, Options(), {{"ewma(b,0.25)"}, {"lag(label,3)"}, {"user", "alpha"}, {"b", "own(f)"}})};
+      models = {
+          engine.start(18, Options(), {{"bins(a,3)"}, {"lag(a,2)"}, {"missing(a)"}}),
+          engine.start(18, power,
+                       {{"bins(a,16)"}, {"onehot(b)"}, {"bins(a,16)", "onehot(b)"}, {"log(a)"}}),
+          engine.start(5, Options(),
+                       {{"ewma(b,0.25)"}, {"lag(label,3)"}, {"user", "alpha"}, {"b", "own(f)"}})};
     } else {
       models = {engine.start(18, Options(), {}), engine.start(18, power, {{"a", "b"}}),
                 engine.start(5, Options(), {{"user", "alpha"}, {"b", "b"}})};
     }
-    contenders.set(engine,
-                   {{models[0], false, 1 << 30}, {models[1], true, 7}, {models[2], true, 1 << 30}},
-                   2);
+    contenders.set(
+        engine, {{models[0], false, 1 << 30}, {models[1], true, 7}, {models[2], true, 1 << 30}}, 2);
     engine.record().wanted = engine.record().tags_wanted = true;
     engine.wait_for(Wait::kNewGroup);
   }
 };
 
-// As the Python side does it: the text comes in pieces, bad lines are passed over.
+// As in Python: the text comes in pieces, and bad lines are skipped.
 void in_chunks(Pass& pass, std::string_view text, Rng& rng) {
   std::size_t at = 0;
   std::size_t known = 0;  // bytes that have come so far
@@ -55,7 +57,8 @@ void in_chunks(Pass& pass, std::string_view text, Rng& rng) {
     if (progress.status != Status::kBad) continue;
     const void* end = std::memchr(so_far.data() + at, '\n', so_far.size() - at);
     require(end != nullptr || last, "a bad line is whole", text);
-    at = end == nullptr ? known : static_cast<std::size_t>(static_cast<const char*>(end) - text.data()) + 1;
+    at = end == nullptr ? known
+                        : static_cast<std::size_t>(static_cast<const char*>(end) - text.data()) + 1;
     ++pass.bad;
   }
 }
@@ -74,7 +77,8 @@ void line_by_line(Pass& pass, std::string_view text) {
     if (exact.empty() || progress.status == Status::kBad) {
       ++pass.bad;
     } else {
-      require(progress.at == exact.size() && progress.examples == 1, "one line is one example", exact);
+      require(progress.at == exact.size() && progress.examples == 1, "one line is one example",
+              exact);
       ++pass.learned;
     }
     at = end + 1;
@@ -95,7 +99,9 @@ int main(int argc, char** argv) {
       const auto& seeds = seed_lines();
       const std::string& line = seeds[rng.below(static_cast<std::uint32_t>(seeds.size()))];
       const std::string own = rng.chance(3) ? numeric_line(rng) : random_line(rng);
-      text += rng.chance(4) ? spoiled(rng, rng.chance(3) ? own : line, line, 300) : rng.chance(2) ? own : line;
+      text += rng.chance(4)   ? spoiled(rng, rng.chance(3) ? own : line, line, 300)
+              : rng.chance(2) ? own
+                              : line;
       text += rng.chance(20) ? "\r\n" : "\n";
     }
     if (rng.chance(2)) text = spoiled(rng, text, text, 6000);
@@ -106,12 +112,15 @@ int main(int argc, char** argv) {
     Pass chunks(derives), single(derives);
     in_chunks(chunks, view, rng);
     line_by_line(single, view);
-    require(chunks.learned == single.learned && chunks.bad == single.bad, "as many lines are learned", view);
-    const bool same = picture(chunks.engine, chunks.models) == picture(single.engine, single.models);
+    require(chunks.learned == single.learned && chunks.bad == single.bad,
+            "as many lines are learned", view);
+    const bool same =
+        picture(chunks.engine, chunks.models) == picture(single.engine, single.models);
     require(same, "chunks end the same", view);
     learned += chunks.learned;
     bad += chunks.bad;
   }
-  std::printf("fuzz_text: %lld texts, %zu lines learned, %zu refused, nothing broken\n", texts, learned, bad);
+  std::printf("fuzz_text: %lld texts, %zu lines learned, %zu refused, nothing broken\n", texts,
+              learned, bad);
   return 0;
 }

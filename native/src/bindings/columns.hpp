@@ -26,7 +26,7 @@ struct PyBlock : Names {
   ColumnBlock block;
   std::vector<nb::object> arrays;
   std::vector<std::string> groups;  // of the parts
-  nb::object cell_features;  // (part, row) -> hashes and names of the features of cells
+  nb::object cell_features;         // (part, row) -> hashes and names of the features of cells
 
   // A feature without a name is called by a number, as elsewhere.
   std::string name(const Groups& all, std::uint32_t group, std::uint32_t hash) const override {
@@ -138,25 +138,26 @@ auto count_words(const Bytes& data, const Integers& offsets, const std::string& 
 void bind_columns(nb::module_& module) {
   using namespace nb::literals;
   nb::class_<PyBlock>(module, "ColumnBlock")
-      .def("__init__",
-           [](PyBlock* self, const std::vector<std::string>& groups, Floats labels,
-              std::optional<Floats> weights) {
-             if (weights && weights->shape(0) != labels.shape(0)) {
-               throw std::invalid_argument("as many weights as labels");
-             }
-             new (self) PyBlock();
-             self->groups = groups;
-             self->block.parts.resize(groups.size());
-             self->block.rows = labels.shape(0);
-             self->block.labels = labels.data();
-             self->arrays.push_back(nb::cast(labels));
-             self->cell_features = nb::none();
-             if (weights) {
-               self->block.weights = weights->data();
-               self->arrays.push_back(nb::cast(*weights));
-             }
-           },
-           "groups"_a, "labels"_a, "weights"_a.none())
+      .def(
+          "__init__",
+          [](PyBlock* self, const std::vector<std::string>& groups, Floats labels,
+             std::optional<Floats> weights) {
+            if (weights && weights->shape(0) != labels.shape(0)) {
+              throw std::invalid_argument("as many weights as labels");
+            }
+            new (self) PyBlock();
+            self->groups = groups;
+            self->block.parts.resize(groups.size());
+            self->block.rows = labels.shape(0);
+            self->block.labels = labels.data();
+            self->arrays.push_back(nb::cast(labels));
+            self->cell_features = nb::none();
+            if (weights) {
+              self->block.weights = weights->data();
+              self->arrays.push_back(nb::cast(*weights));
+            }
+          },
+          "groups"_a, "labels"_a, "weights"_a.none())
       .def("add_numbers", &add_numbers<Floats>)
       .def("add_numbers", &add_numbers<Doubles>)
       .def("add_numbers", &add_numbers<Integers>)

@@ -53,30 +53,29 @@ ServingTuple tuple_of(const Serving& s) {
 }
 
 void bind_contest(nb::class_<PyEngine>& type) {
-  type
-      .def("set_contest_rules",
-           [](PyEngine& self, const std::string& loss, double tau, double floor, double margin,
-              std::int64_t block, double clip, double block_clip, double most, double eliminates,
-              std::int64_t patience, std::int64_t warm_up, bool bernstein,
-              std::optional<std::pair<std::uint64_t, std::int64_t>> coin, std::int64_t burn_in,
-              std::int64_t early, double decay, double noise, double wild, double harm,
-              bool champion_only, double share, double rate) {
-             PairedRules rules{margin,   block,   clip,      block_clip,       most, eliminates,
-                               patience, warm_up, bernstein, coin.has_value(), 0,    1};
-             if (coin) std::tie(rules.seed, rules.coin_block) = *coin;
-             const auto held = self.lock();
-             self.engine().set_contest_rules(
-                 {loss_named(loss), tau, floor}, rules,
-                 {burn_in, early, decay, noise, wild, harm, champion_only}, share, rate);
-           },
-           nb::kw_only(), "loss"_a, "tau"_a, "floor"_a, "margin"_a, "block"_a, "clip"_a,
-           "block_clip"_a, "most"_a, "eliminates"_a, "patience"_a, "warm_up"_a, "bernstein"_a,
-           "coin"_a.none(), "burn_in"_a, "early"_a, "decay"_a, "noise"_a, "wild"_a, "harm"_a,
-           "champion_only"_a, "share"_a, "rate"_a)
+  type.def(
+          "set_contest_rules",
+          [](PyEngine& self, const std::string& loss, double tau, double floor, double margin,
+             std::int64_t block, double clip, double block_clip, double most, double eliminates,
+             std::int64_t patience, std::int64_t warm_up, bool bernstein,
+             std::optional<std::pair<std::uint64_t, std::int64_t>> coin, std::int64_t burn_in,
+             std::int64_t early, double decay, double noise, double wild, double harm,
+             bool champion_only, double share, double rate) {
+            PairedRules rules{margin,   block,   clip,      block_clip,       most, eliminates,
+                              patience, warm_up, bernstein, coin.has_value(), 0,    1};
+            if (coin) std::tie(rules.seed, rules.coin_block) = *coin;
+            const auto held = self.lock();
+            self.engine().set_contest_rules(
+                {loss_named(loss), tau, floor}, rules,
+                {burn_in, early, decay, noise, wild, harm, champion_only}, share, rate);
+          },
+          nb::kw_only(), "loss"_a, "tau"_a, "floor"_a, "margin"_a, "block"_a, "clip"_a,
+          "block_clip"_a, "most"_a, "eliminates"_a, "patience"_a, "warm_up"_a, "bernstein"_a,
+          "coin"_a.none(), "burn_in"_a, "early"_a, "decay"_a, "noise"_a, "wild"_a, "harm"_a,
+          "champion_only"_a, "share"_a, "rate"_a)
       .def("set_contest",
            [](PyEngine& self, std::uint32_t champion, const std::vector<ChallengerTuple>& tuples,
-              const ServingTuple& serving, double level, std::int64_t charged,
-              bool decide_anyway) {
+              const ServingTuple& serving, double level, std::int64_t charged, bool decide_anyway) {
              std::vector<Challenger> challengers;
              for (const ChallengerTuple& tuple : tuples) {
                challengers.push_back(challenger_of(tuple));
@@ -86,8 +85,8 @@ void bind_contest(nb::class_<PyEngine>& type) {
                  other < 0 ? Serving::kNoChallenger : static_cast<std::uint32_t>(other);
              const auto held = self.lock();
              self.engine().set_contest(champion, std::move(challengers),
-                                       {position, share, most, lost, champion_lost}, level,
-                                       charged, decide_anyway);
+                                       {position, share, most, lost, champion_lost}, level, charged,
+                                       decide_anyway);
            })
       .def_prop_ro("contest",
                    [](PyEngine& self) {

@@ -52,19 +52,19 @@ std::vector<Profile> profiles(Engine& engine) {
 }
 
 void bind_derived(nb::class_<PyEngine>& type) {
-  type
-      .def("turn_on_derivation",
+  type.def("turn_on_derivation",
            [](PyEngine& self, std::size_t first) {
              if (first < 2) throw std::invalid_argument("knots need at least two values");
              self.locked([&](Engine& engine) { engine.turn_on_derivation(first); });
            })
-      .def("add_derived",
-           [](PyEngine& self, const std::string& name, const std::string& kind,
-              const std::string& source, double parameter) {
-             const auto held = self.lock();
-             self.engine().add_derived(name, kind_named(kind), source, parameter);
-           },
-           "name"_a, "kind"_a, "source"_a, "parameter"_a)
+      .def(
+          "add_derived",
+          [](PyEngine& self, const std::string& name, const std::string& kind,
+             const std::string& source, double parameter) {
+            const auto held = self.lock();
+            self.engine().add_derived(name, kind_named(kind), source, parameter);
+          },
+          "name"_a, "kind"_a, "source"_a, "parameter"_a)
       .def("derived",
            [](PyEngine& self, std::string_view line, const std::vector<std::string>& groups) {
              const auto held = self.lock();

@@ -29,8 +29,8 @@ class DictPlan : public Names {
   // Entries: key of the outer dict, key of the inner dict (or None), group, name of the feature,
   // and the group that gets a feature if the value is None (or ""). Entries of a group are
   // neighbours.
-  using Entries = std::vector<
-      std::tuple<nb::object, nb::object, std::string, std::string, std::string>>;
+  using Entries =
+      std::vector<std::tuple<nb::object, nb::object, std::string, std::string, std::string>>;
   using KeyNumbers = std::vector<std::pair<nb::object, std::size_t>>;
 
   DictPlan(const Entries& entries, std::size_t size, const KeyNumbers& inner_sizes)
@@ -193,7 +193,7 @@ class DictPlan : public Names {
   }
 
   std::vector<Entry> entries_;
-  KeyNumbers order_;  // keys in the order of the last dict, and their entries
+  KeyNumbers order_;                     // keys in the order of the last dict, and their entries
   static constexpr int kMostOrders = 8;  // after so many changes no order is remembered
   int orders_ = 0;
   std::vector<PyObject*> values_;  // of the current dict

@@ -172,9 +172,9 @@ class PyEngine {
       std::swap(result, record);
     }
     return nb::make_tuple(to_numpy(std::move(result.predictions)),
-                          to_numpy(std::move(result.labels)),
-                          to_numpy(std::move(result.served_by)), nb::cast(result.tags),
-                          to_numpy(std::move(result.others)), to_numpy(std::move(result.shares)));
+                          to_numpy(std::move(result.labels)), to_numpy(std::move(result.served_by)),
+                          nb::cast(result.tags), to_numpy(std::move(result.others)),
+                          to_numpy(std::move(result.shares)));
   }
 
  private:

@@ -28,15 +28,24 @@ namespace {
 Options options_of(const std::vector<std::pair<std::string, std::string>>& settings) {
   Options options;
   for (const auto& [key, text] : settings) {
-    if (key == "learning_rate") options.learning_rate = nearest(text);
-    else if (key == "power_t") options.power_t = nearest(text);
-    else if (key == "initial_t") options.initial_t = nearest(text);
-    else if (key == "l1") options.l1 = nearest(text);
-    else if (key == "l2") options.l2 = nearest(text);
-    else if (key == "quantile_tau") options.tau = nearest(text);
-    else if (key == "loss_function") options.loss = loss_named(text);
-    else if (key == "noconstant") options.constant = text == "off";
-    else throw std::invalid_argument("unknown option " + key);
+    if (key == "learning_rate")
+      options.learning_rate = nearest(text);
+    else if (key == "power_t")
+      options.power_t = nearest(text);
+    else if (key == "initial_t")
+      options.initial_t = nearest(text);
+    else if (key == "l1")
+      options.l1 = nearest(text);
+    else if (key == "l2")
+      options.l2 = nearest(text);
+    else if (key == "quantile_tau")
+      options.tau = nearest(text);
+    else if (key == "loss_function")
+      options.loss = loss_named(text);
+    else if (key == "noconstant")
+      options.constant = text == "off";
+    else
+      throw std::invalid_argument("unknown option " + key);
   }
   return options;
 }
@@ -64,16 +73,16 @@ NB_MODULE(_native, module) {
   nb::class_<PyEngine> engine(module, "Engine", nb::is_weak_referenceable());
   bind_contest(engine);
   bind_derived(engine);
-  engine
-      .def(nb::init<int, const std::string&>(), "bits"_a, "kernel"_a = "")
-      .def("start",
-           [](PyEngine& self, int bits,
-              const std::vector<std::pair<std::string, std::string>>& settings,
-              const std::vector<std::vector<std::string>>& products, int source, float damping) {
-             const auto held = self.lock();
-             return self.engine().start(bits, options_of(settings), products, source, damping);
-           },
-           "bits"_a, "settings"_a, "products"_a, "source"_a = -1, "damping"_a = 0.0F)
+  engine.def(nb::init<int, const std::string&>(), "bits"_a, "kernel"_a = "")
+      .def(
+          "start",
+          [](PyEngine& self, int bits,
+             const std::vector<std::pair<std::string, std::string>>& settings,
+             const std::vector<std::vector<std::string>>& products, int source, float damping) {
+            const auto held = self.lock();
+            return self.engine().start(bits, options_of(settings), products, source, damping);
+          },
+          "bits"_a, "settings"_a, "products"_a, "source"_a = -1, "damping"_a = 0.0F)
       .def("undamp",
            [](PyEngine& self, std::uint32_t model) {
              const auto held = self.lock();
@@ -100,18 +109,19 @@ NB_MODULE(_native, module) {
              self.engine().record().wanted = wanted;
              self.engine().record().tags_wanted = wanted && tags;
            })
-      .def("set_rules",
-           [](PyEngine& self, const std::string& loss, double tau, double floor, double scale,
-              double delta, bool log_in_root, double p, std::optional<double> comp, bool natural,
-              double log_of_base, bool count_challengers, std::int64_t burn_in) {
-             const auto held = self.lock();
-             self.engine().set_rules({loss_named(loss), tau, floor},
-                                     {scale, delta, log_in_root, p, comp.has_value(),
-                                      comp.value_or(0.0), natural, log_of_base, count_challengers,
-                                      burn_in});
-           },
-           "loss"_a, "tau"_a, "floor"_a, "scale"_a, "delta"_a, "log_in_root"_a, "p"_a,
-           "comp"_a.none(), "natural"_a, "log_of_base"_a, "count_challengers"_a, "burn_in"_a)
+      .def(
+          "set_rules",
+          [](PyEngine& self, const std::string& loss, double tau, double floor, double scale,
+             double delta, bool log_in_root, double p, std::optional<double> comp, bool natural,
+             double log_of_base, bool count_challengers, std::int64_t burn_in) {
+            const auto held = self.lock();
+            self.engine().set_rules(
+                {loss_named(loss), tau, floor},
+                {scale, delta, log_in_root, p, comp.has_value(), comp.value_or(0.0), natural,
+                 log_of_base, count_challengers, burn_in});
+          },
+          "loss"_a, "tau"_a, "floor"_a, "scale"_a, "delta"_a, "log_in_root"_a, "p"_a,
+          "comp"_a.none(), "natural"_a, "log_of_base"_a, "count_challengers"_a, "burn_in"_a)
       .def("set_contenders",
            [](PyEngine& self,
               const std::vector<std::tuple<std::uint32_t, bool, std::int64_t>>& tuples,
@@ -176,22 +186,22 @@ NB_MODULE(_native, module) {
                                    to_numpy(std::move(dump.adaptive)),
                                    to_numpy(std::move(dump.norm)));
            })
-      .def("load",
-           [](PyEngine& self, std::uint32_t model, const Words& index, const Floats& w,
-              const Floats& adaptive, const Floats& norm) {
-             const auto held = self.lock();
-             Dump dump;
-             dump.index.assign(index.data(), index.data() + index.shape(0));
-             dump.w.assign(w.data(), w.data() + w.shape(0));
-             dump.adaptive.assign(adaptive.data(), adaptive.data() + adaptive.shape(0));
-             dump.norm.assign(norm.data(), norm.data() + norm.shape(0));
-             const std::size_t size = dump.index.size();
-             if (dump.w.size() != size || dump.adaptive.size() != size ||
-                 dump.norm.size() != size) {
-               throw std::invalid_argument("weights of different lengths");
-             }
-             self.engine().load(model, dump);
-           })
+      .def(
+          "load",
+          [](PyEngine& self, std::uint32_t model, const Words& index, const Floats& w,
+             const Floats& adaptive, const Floats& norm) {
+            const auto held = self.lock();
+            Dump dump;
+            dump.index.assign(index.data(), index.data() + index.shape(0));
+            dump.w.assign(w.data(), w.data() + w.shape(0));
+            dump.adaptive.assign(adaptive.data(), adaptive.data() + adaptive.shape(0));
+            dump.norm.assign(norm.data(), norm.data() + norm.shape(0));
+            const std::size_t size = dump.index.size();
+            if (dump.w.size() != size || dump.adaptive.size() != size || dump.norm.size() != size) {
+              throw std::invalid_argument("weights of different lengths");
+            }
+            self.engine().load(model, dump);
+          })
       .def("state",
            [](PyEngine& self, std::uint32_t model) {
              const auto held = self.lock();
@@ -203,9 +213,8 @@ NB_MODULE(_native, module) {
            [](PyEngine& self, std::uint32_t model,
               const std::tuple<double, double, float, float, double, double>& s) {
              const auto held = self.lock();
-             self.engine().set_state(
-                 model, {std::get<0>(s), std::get<1>(s), std::get<2>(s), std::get<3>(s),
-                         std::get<4>(s), std::get<5>(s)});
+             self.engine().set_state(model, {std::get<0>(s), std::get<1>(s), std::get<2>(s),
+                                             std::get<3>(s), std::get<4>(s), std::get<5>(s)});
            })
       .def_prop_ro("bytes", property([](Engine& e) { return e.bytes(); }))
       .def_prop_ro("kernel", [](PyEngine& self) { return self.engine().kernel()->name; });

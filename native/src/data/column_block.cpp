@@ -25,8 +25,7 @@ void Column::append_cell(std::size_t row, Example& example) const {
   }
 }
 
-std::string ColumnBlock::name(const Groups& groups, std::uint32_t group,
-                              std::uint32_t hash) const {
+std::string ColumnBlock::name(const Groups& groups, std::uint32_t group, std::uint32_t hash) const {
   for (const Part& part : parts) {
     for (const Column& column : part.columns) {
       if (part.group == group && column.has_numbers() && column.hash == hash) return column.name;

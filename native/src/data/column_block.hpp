@@ -15,12 +15,12 @@ namespace chacha {
 struct Column {
   std::string name;  // of a column of numbers
   std::uint32_t hash = 0;
-  const float* numbers = nullptr;          // NaN: missing
-  const double* doubles = nullptr;         // as `numbers`; rounded to the nearest float
+  const float* numbers = nullptr;   // NaN: missing
+  const double* doubles = nullptr;  // as `numbers`; rounded to the nearest float
   const std::int64_t* longs = nullptr;
   const std::int32_t* integers = nullptr;
-  const std::int32_t* cell_of = nullptr;   // cell by row; -1: missing
-  std::vector<std::uint32_t> starts;       // first feature of each cell, and the end of the last
+  const std::int32_t* cell_of = nullptr;  // cell by row; -1: missing
+  std::vector<std::uint32_t> starts;      // first feature of each cell, and the end of the last
   std::vector<std::uint32_t> hashes;
   std::vector<float> values;
   std::vector<std::uint32_t> missing_hashes;  // features of a missing cell

@@ -43,10 +43,10 @@ class Groups {
   void grow();
 
   std::vector<Group> groups_;
-  std::vector<unsigned char> letters_;  // of groups_, in less memory
-  std::vector<std::uint32_t> seeds_;    // of groups_
+  std::vector<unsigned char> letters_;          // of groups_, in less memory
+  std::vector<std::uint32_t> seeds_;            // of groups_
   std::array<std::uint32_t, 256> by_letter_{};  // groups whose name is one byte
-  std::vector<std::uint32_t> table_;  // open addressing over the names' hashes
+  std::vector<std::uint32_t> table_;            // open addressing over the names' hashes
 };
 
 }  // namespace chacha

@@ -16,8 +16,7 @@ class WordCounter {
 
   // Adds the words of a text in order of their first occurrence. False if the text is not ASCII:
   // then nothing is added, and the caller must find the words.
-  bool count(std::string_view text, std::vector<std::uint32_t>& hashes,
-             std::vector<float>& values);
+  bool count(std::string_view text, std::vector<std::uint32_t>& hashes, std::vector<float>& values);
 
  private:
   struct Entry {

@@ -269,8 +269,7 @@ void Engine::expand() {
 
 Status Engine::step(const Forecast* forecast) {
   if (due_) return Status::kOverdue;
-  const bool new_group =
-      !rows_.repeats_features() && observed_.prepare(example_, empty_, groups_);
+  const bool new_group = !rows_.repeats_features() && observed_.prepare(example_, empty_, groups_);
   if (waiting_ == Wait::kNextExample || (waiting_ == Wait::kNewGroup && new_group)) {
     observe();
     return Status::kBegin;
@@ -306,8 +305,8 @@ void Engine::charge(const Forecast* forecast) noexcept {
   metrics_[0] += weight * loss_.first_metric(served_raw_, y);
   metrics_[1] += weight * loss_.second_metric(served_raw_, y);
   if (baseline_ >= 0) {
-    const double raw = forecast != nullptr ? forecast->baseline
-                                           : models_[static_cast<std::size_t>(baseline_)].raw;
+    const double raw =
+        forecast != nullptr ? forecast->baseline : models_[static_cast<std::size_t>(baseline_)].raw;
     baseline_standing_.add(loss_.loss(raw, y), weight);
   }
   if (!(weight > 0)) return;

@@ -102,8 +102,7 @@ class Engine {
 
   // Derived groups. `first`: the number of values that the knots of a column are made of.
   void turn_on_derivation(std::size_t first);
-  void add_derived(const std::string& name, Kind kind, const std::string& source,
-                   double parameter);
+  void add_derived(const std::string& name, Kind kind, const std::string& source, double parameter);
   Derivation& derivation() { return derivation_; }
   // The features of derived groups of the current example, by name.
   using NamedFeatures = std::vector<std::pair<std::string, float>>;
@@ -118,8 +117,7 @@ class Engine {
   void set_contest_rules(const ServedLoss& loss, const PairedRules& rules,
                          const BlendRules& blending, double share, double rate);
   void set_contest(std::uint32_t champion, std::vector<Challenger> challengers,
-                   const Serving& serving, double level, std::int64_t charged,
-                   bool decide_anyway);
+                   const Serving& serving, double level, std::int64_t charged, bool decide_anyway);
   const Contest& contest() const { return contest_; }
   Screen& screen() { return screen_; }
   // The prediction that is served, from what all models predicted last.

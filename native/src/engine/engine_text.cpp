@@ -22,8 +22,8 @@ BlockProgress Engine::advance_text(std::string_view text, std::size_t at, bool l
       if (work > kWorkPerCall) return {Status::kPaused, at, examples};
       const void* newline = std::memchr(text.data() + at, '\n', text.size() - at);
       if (newline == nullptr && !last) break;
-      const char* stop = newline == nullptr ? text.data() + text.size()
-                                            : static_cast<const char*>(newline);
+      const char* stop =
+          newline == nullptr ? text.data() + text.size() : static_cast<const char*>(newline);
       const auto end = static_cast<std::size_t>(stop - text.data());
       if (!parse(text.substr(at, end - at)) || !take_label()) {
         return {Status::kBad, at, examples};

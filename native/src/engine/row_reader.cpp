@@ -103,10 +103,9 @@ void RowReader::order_by_letter() {
   const auto position = [&](const NumberedPart& numbered) {
     return first[groups_.letter(numbered.part->group)];
   };
-  std::stable_sort(tile_.parts_by_letter.begin(), tile_.parts_by_letter.end(),
-                   [&](const NumberedPart& a, const NumberedPart& b) {
-                     return position(a) < position(b);
-                   });
+  std::stable_sort(
+      tile_.parts_by_letter.begin(), tile_.parts_by_letter.end(),
+      [&](const NumberedPart& a, const NumberedPart& b) { return position(a) < position(b); });
   tile_.presence.assign(tile_.columns.size(), Presence::kOptional);
   for (std::size_t i = 0; i < tile_.parts.size(); ++i) {
     const auto [part, begin] = tile_.parts[i];
@@ -151,8 +150,8 @@ bool RowReader::refill(std::size_t row, Example& example) {
 // be present.
 std::size_t RowReader::hole_cost(std::uint32_t column, bool in_place) const {
   const Presence presence = tile_.presence[column];
-  const bool optional = presence == Presence::kOptional ||
-                        (presence == Presence::kRequiredInPlace && !in_place);
+  const bool optional =
+      presence == Presence::kOptional || (presence == Presence::kRequiredInPlace && !in_place);
   if (optional) return in_place ? 1 : 0;
   return tile_.columns.size();
 }
@@ -291,8 +290,7 @@ bool RowReader::read_cells(std::size_t row, bool keep_places, Example& example) 
     for (const Column& column : part->columns) {
       const Cell feature = cell(number, numbers[number * kTileRows], row);
       const bool there = is_there(feature.value);
-      const bool in_place =
-          feature.several || there || (keep_places && tile_.seen[number] != 0);
+      const bool in_place = feature.several || there || (keep_places && tile_.seen[number] != 0);
       if (feature.several) {
         column.append_cell(row, example);
         one_each = false;

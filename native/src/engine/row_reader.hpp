@@ -76,9 +76,9 @@ class RowReader {
     std::vector<Presence> presence;
     // The current row.
     std::vector<std::uint32_t> present, left_out;  // columns with a place, and without one
-    std::size_t holes = 0;           // absent features of columns with a place
-    std::size_t fixed_from = 0;      // first row for which places may be kept again
-    std::size_t pause = 0;           // rows without kept places after the next one with many holes
+    std::size_t holes = 0;                         // absent features of columns with a place
+    std::size_t fixed_from = 0;                    // first row for which places may be kept again
+    std::size_t pause = 0;  // rows without kept places after the next one with many holes
     std::vector<std::uint32_t> empty_groups;
     bool rebuilt = false;      // it was read from the beginning
     bool fixed_shape = false;  // it has exactly one feature of every column in `present`

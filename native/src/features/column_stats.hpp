@@ -13,8 +13,8 @@ constexpr std::size_t kMostValues = 64;    // that one-hot tells apart
 constexpr std::size_t kOutside = 64;       // values beyond the knots that make a sample
 constexpr std::size_t kOutsideShare = 20;  // one of so many values must be outside, to extend
 constexpr std::size_t kExtensions = 16;
-constexpr std::size_t kEndKnots = 4;       // that an extension adds at an end, if there are
-constexpr std::size_t kFewOutside = 16;    // values at least
+constexpr std::size_t kEndKnots = 4;     // that an extension adds at an end, if there are
+constexpr std::size_t kFewOutside = 16;  // values at least
 
 // A number as in the names of features: the shortest text that gives the same float, in any locale.
 std::string short_text(float value);
@@ -65,10 +65,10 @@ class ColumnStats {
   bool whole_ = true;  // all values are whole numbers
   std::uint32_t distinct_ = 0;
   float low_ = 0.0F, high_ = 0.0F;  // the outermost knots
-  std::vector<float> further_;   // knots beyond those of the sample
-  std::vector<float> outside_;   // every `stride_`-th value beyond the knots
-  std::uint64_t outsiders_ = 0;  // values beyond the knots since the last look,
-  std::uint64_t since_ = 0;      // and all values since then
+  std::vector<float> further_;      // knots beyond those of the sample
+  std::vector<float> outside_;      // every `stride_`-th value beyond the knots
+  std::uint64_t outsiders_ = 0;     // values beyond the knots since the last look,
+  std::uint64_t since_ = 0;         // and all values since then
   std::uint32_t stride_ = 1;
   std::uint32_t extensions_ = 0;
   std::vector<float> values_;

@@ -176,8 +176,7 @@ std::uint32_t Derivation::find(const Source& source, std::uint32_t hash) const {
   return kNoColumn;
 }
 
-std::uint32_t Derivation::add_column(std::uint32_t number, std::uint32_t hash,
-                                     const Names& names) {
+std::uint32_t Derivation::add_column(std::uint32_t number, std::uint32_t hash, const Names& names) {
   Source& source = sources_[number];
   if (source.columns.size() >= kMostColumns || tracked_ >= kMostTracked) return kNoColumn;
   Tracked column{hash, false, names.name(groups_, source.group, hash), {}};
@@ -287,8 +286,8 @@ void Derivation::make_bases() {
   stale_ = false;
 }
 
-void Derivation::make_basis(const Recipe& recipe, const std::string& name,
-                            const ColumnStats* stats, Basis& basis) const {
+void Derivation::make_basis(const Recipe& recipe, const std::string& name, const ColumnStats* stats,
+                            Basis& basis) const {
   Basis fresh;
   if (keeps_past(recipe.kind)) {
     if (basis.ready) return;

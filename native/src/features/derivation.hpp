@@ -104,7 +104,7 @@ class Derivation {
     std::vector<Tracked> columns;
     std::vector<std::uint32_t> table;  // open addressing by hash: 1 + the column; 0: free
   };
-  struct Basis {  // a column in a derived group
+  struct Basis {                        // a column in a derived group
     bool ready = false;                 // it has features there
     std::vector<float> at;              // knots, or values
     std::vector<std::uint32_t> hashes;  // of the features
@@ -118,7 +118,7 @@ class Derivation {
     std::uint32_t group;
     std::uint32_t source;
     double parameter;
-    std::uint64_t clock = 0;  // examples learned
+    std::uint64_t clock = 0;   // examples learned
     std::vector<Basis> bases;  // by column; the label is the only one
     std::vector<Turn> turns;   // of cyclic: a cache
   };

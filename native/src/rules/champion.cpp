@@ -54,15 +54,15 @@ void ChampionChallengers::charge_one(std::size_t i, double loss, double weight) 
   idle_ = 0;
 }
 
-void ChampionChallengers::charge(const Kernel& kernel, const ServedLoss& loss, double y,
-                                 double low, double high, double weight) noexcept {
+void ChampionChallengers::charge(const Kernel& kernel, const ServedLoss& loss, double y, double low,
+                                 double high, double weight) noexcept {
   if (weight != 1.0) idle_ = 0;
   if (idle_ > 0) {
     for (const std::size_t tie : ties_) idle_ = raw_[tie] == raw_[best_] ? idle_ : 0;
   }
   if (loss.kind == LossKind::kSquared || loss.kind == LossKind::kQuantile) {
-    kernel.charge({raw_.data(), raw_.size(), y, low, high, weight, n_.data(), total_.data(),
-                   weight_.data()});
+    kernel.charge(
+        {raw_.data(), raw_.size(), y, low, high, weight, n_.data(), total_.data(), weight_.data()});
     return;
   }
   for (std::size_t i = 0; i < size(); ++i) {

@@ -72,8 +72,8 @@ void Contest::charge(const ServedLoss& loss, double served, double y, double wei
     const double challenger_loss = loss.loss(raw_[i], y);
     const double half = weight * loss.loss(champion_raw_ + 0.5 * apart, y);
     challenger.helping.add(none, half, weight * challenger_loss, apart, decay);
-    challenger.pairing.add(infinite_if_nan(champion_loss), infinite_if_nan(challenger_loss),
-                           weight, level_, rules_);
+    challenger.pairing.add(infinite_if_nan(champion_loss), infinite_if_nan(challenger_loss), weight,
+                           level_, rules_);
   }
   if (std::isfinite(none)) {
     ++charged_;

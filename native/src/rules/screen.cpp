@@ -246,8 +246,7 @@ void Screen::train(Candidate& candidate, double residual) noexcept {
   candidate.learned += 1.0;
   if (!(candidate.norms > 0.0)) return;
   const double factor = std::sqrt(candidate.learned / candidate.norms);
-  const double update =
-      error * (2.0 * rate_) * factor / (1.0 + 2.0 * rate_ * per_update * factor);
+  const double update = error * (2.0 * rate_) * factor / (1.0 + 2.0 * rate_ * per_update * factor);
   for (const Feature& feature : features_) {
     Cell& cell = cells[feature.place];
     cell.w += update * feature.value * cell.rate;

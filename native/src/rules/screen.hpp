@@ -57,7 +57,7 @@ class Screen {
     std::uint32_t place;
     double value;
   };
-  struct Span {  // a group of the current example
+  struct Span {                        // a group of the current example
     std::uint32_t begin = 0, end = 0;  // in order_, if listed
     std::uint32_t run = 0;             // 1 + its first run; 0: it has none
     bool several = false;              // it has more than one run
@@ -65,11 +65,9 @@ class Screen {
   };
 
   std::size_t find_runs(const Example& example) noexcept;
-  void list_features(const Candidate& candidate, Example& example,
-                     Derivation& derivation) noexcept;
+  void list_features(const Candidate& candidate, Example& example, Derivation& derivation) noexcept;
   double width(const Candidate& candidate) const noexcept;
-  void take_turns(Example& example, Derivation& derivation, double residual,
-                  double least) noexcept;
+  void take_turns(Example& example, Derivation& derivation, double residual, double least) noexcept;
   void expand(const Candidate& candidate, const Example& example) noexcept;
   void visit(const Candidate& candidate, const Example& example, std::size_t depth,
              std::uint32_t start, std::uint32_t half, double value) noexcept;
@@ -84,10 +82,10 @@ class Screen {
   std::vector<std::int64_t> active_;  // by raw group
 
   // The current example.
-  std::vector<Span> spans_;              // by group
-  std::vector<std::uint32_t> order_;     // features that are not zero, group by group
-  std::vector<std::uint32_t> derived_;   // groups that were made for a candidate
-  std::vector<Feature> features_;        // of the current candidate
+  std::vector<Span> spans_;             // by group
+  std::vector<std::uint32_t> order_;    // features that are not zero, group by group
+  std::vector<std::uint32_t> derived_;  // groups that were made for a candidate
+  std::vector<Feature> features_;       // of the current candidate
 };
 
 }  // namespace chacha

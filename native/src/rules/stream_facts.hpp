@@ -67,9 +67,7 @@ class ObservedStream {
   std::int64_t exact_size(std::uint32_t group) const { return sizes_[group]; }
   // The number of features of a configuration with these products (d_c).
   double complexity(const std::vector<std::vector<std::uint32_t>>& products) const;
-  std::size_t bytes() const {
-    return features_.bytes() + sizes_.capacity() * sizeof(std::int64_t);
-  }
+  std::size_t bytes() const { return features_.bytes() + sizes_.capacity() * sizeof(std::int64_t); }
 
  private:
   int bits_;

@@ -1,4 +1,4 @@
-// The engine with derived groups: bit for bit what plain groups give, whoever else is there.
+// The engine with derived groups: bit for bit what raw groups give, whatever other models live.
 #include "support/derived_engine.hpp"
 
 using namespace chacha;
@@ -8,7 +8,8 @@ TEST(a_derived_group_is_like_a_plain_one) {
     if (kernel_named(kernel) == nullptr) continue;
     Setting all(model_specs(), kernel);
     std::vector<std::unique_ptr<Plain>> plain;
-    for (const ModelSpec& one : model_specs()) plain.push_back(std::make_unique<Plain>(one, kernel));
+    for (const ModelSpec& one : model_specs())
+      plain.push_back(std::make_unique<Plain>(one, kernel));
     Rng rng(600);
     for (int i = 0; i < 500; ++i) {
       const std::string line = numeric_line(rng);
@@ -27,7 +28,8 @@ TEST(a_derived_group_is_like_a_plain_one) {
 TEST(each_model_learns_as_if_it_were_alone) {
   Setting all(model_specs(), "plain");
   std::vector<std::unique_ptr<Setting>> alone;
-  for (const ModelSpec& one : model_specs()) alone.push_back(std::make_unique<Setting>(std::vector<ModelSpec>{one}, "plain"));
+  for (const ModelSpec& one : model_specs())
+    alone.push_back(std::make_unique<Setting>(std::vector<ModelSpec>{one}, "plain"));
   Rng rng(601), other(602);
   for (int i = 0; i < 400; ++i) {
     const std::string line = numeric_line(rng), asked_for = numeric_line(other, false);
@@ -53,7 +55,8 @@ TEST(predictions_between_leave_no_trace) {
   for (int i = 0; i < 300; ++i) {
     const std::string line = numeric_line(rng);
     quiet.learn(line);
-    asking.predict(numeric_line(other, false) + print(" |a new%d:3 |fresh%d x:1 |missing(q%d) z", i, i, i));
+    asking.predict(numeric_line(other, false) +
+                   print(" |a new%d:3 |fresh%d x:1 |missing(q%d) z", i, i, i));
     asking.predict(line.substr(line.find('|')));
     asking.learn(line);
     asking.engine.derived_features(derived_group_names());
@@ -63,7 +66,7 @@ TEST(predictions_between_leave_no_trace) {
   CHECK_EQ(asking.seen(), quiet.seen());
 }
 
-// Derived groups are no groups of the stream: nobody waits for them, and nothing is counted.
+// Derived groups are no groups of the stream: the engine neither waits for them nor counts them.
 TEST(derived_groups_are_not_observed) {
   Setting setting(model_specs());
   Rng rng(605);
@@ -73,7 +76,8 @@ TEST(derived_groups_are_not_observed) {
   setting.engine.predict();
   CHECK(setting.engine.example().has_derived());
   CHECK(setting.engine.take_label());
-  CHECK(setting.engine.step() == Status::kFine);  // of the same example, which has derived groups now
+  CHECK(setting.engine.step() ==
+        Status::kFine);  // of the same example, which has derived groups now
   for (const std::string& name : derived_group_names()) {
     CHECK(!setting.engine.observed().has(setting.engine.groups().number(name)));
   }
@@ -91,7 +95,8 @@ TEST(models_come_and_go) {
   for (int i = 0; i < 900; ++i) {
     const auto k = 1 + rng.below(static_cast<std::uint32_t>(model_specs().size()) - 1);
     if (rng.chance(12) && plain[k] == nullptr) {
-      numbers[k] = all.engine.start(model_specs()[k].bits, model_specs()[k].options(), model_specs()[k].products);
+      numbers[k] = all.engine.start(model_specs()[k].bits, model_specs()[k].options(),
+                                    model_specs()[k].products);
       plain[k] = std::make_unique<Plain>(model_specs()[k], "plain");
     } else if (rng.chance(25) && plain[k] != nullptr) {
       Setting& other = plain[k]->setting;
@@ -107,13 +112,15 @@ TEST(models_come_and_go) {
     all.step();
     for (std::size_t m = 0; m < plain.size(); ++m) {
       if (plain[m] == nullptr) continue;
-      CHECK(check::same(all.engine.raw(numbers[m]), plain[m]->setting.engine.raw(plain[m]->setting.models[0])));
+      CHECK(check::same(all.engine.raw(numbers[m]),
+                        plain[m]->setting.engine.raw(plain[m]->setting.models[0])));
     }
   }
 }
 
 TEST(nothing_is_made_for_nobody) {
-  Setting setting({model_specs()[0], model_specs()[1], {18, {{"bins(a,3)"}, {"bins(a,3)", "b"}}}}, "plain", 4);
+  Setting setting({model_specs()[0], model_specs()[1], {18, {{"bins(a,3)"}, {"bins(a,3)", "b"}}}},
+                  "plain", 4);
   Rng rng(607);
   for (int i = 0; i < 20; ++i) setting.learn(numeric_line(rng));
   const std::string line = "1 |a x:3 y:2 |b k:2";
@@ -139,12 +146,15 @@ TEST(the_order_of_getting_ready_does_not_matter) {
   Setting usual(some, "plain", 6);
   Engine late(18, kernel_named("plain"));
   std::vector<std::uint32_t> models;
-  CHECK_THROWS(late.start(18, Options(), {{"bins(a,16)"}}), std::invalid_argument);  // nobody knows it
-  // A product may name what is derived later, and all may be there before it is turned on.
+  CHECK_THROWS(late.start(18, Options(), {{"bins(a,16)"}}),
+               std::invalid_argument);  // nobody knows it
+  // A product may have groups that are derived later, and derivation may be turned on last.
   Products products = {{"bins(a,16)", "b"}};
   const std::uint32_t early = late.start(18, some[0].options(), products);
-  for (const DerivedGroup& one : derived_groups()) late.add_derived(one.name, one.kind, one.source, one.parameter);
-  for (const ModelSpec& one : some) models.push_back(late.start(one.bits, one.options(), one.products));
+  for (const DerivedGroup& one : derived_groups())
+    late.add_derived(one.name, one.kind, one.source, one.parameter);
+  for (const ModelSpec& one : some)
+    models.push_back(late.start(one.bits, one.options(), one.products));
   late.turn_on_derivation(6);
   CHECK_THROWS(late.turn_on_derivation(0), std::invalid_argument);
   Contenders contenders;
@@ -201,7 +211,8 @@ TEST(a_copy_is_damped_in_what_is_new_to_it) {
     };
     const Cells before = cells(free);
     const float sum = before.at(kConstant & 0x3ffffU)[1];
-    setting.learn("3 |a x:2.5 |b k:2");  // half of 1, half of 4: x@1:0.5 x@4:0.5 by three knots of 1 to 4
+    setting.learn(
+        "3 |a x:2.5 |b k:2");  // half of 1, half of 4: x@1:0.5 x@4:0.5 by three knots of 1 to 4
     CHECK_EQ(picture(setting.engine.dump(settled)), picture(setting.engine.dump(free)));
     int fresh = 0;
     const Cells slow = cells(damped), quick = cells(free);
@@ -228,12 +239,15 @@ TEST(damped_copies_are_not_changed_by_company) {
       crowd.learn(line);
       alone.learn(line);
     }
-    const Products more = {{"bins(a,3)"}, {"bins(a,16)"}, {"lag(label,3)"}, {"bins(a,16)", "b"}, {"own(f)"}};
-    for (Setting* each : {&crowd, &alone}) each->models.push_back(each->engine.start(18, Options(), more, 0, 0.3F));
+    const Products more = {
+        {"bins(a,3)"}, {"bins(a,16)"}, {"lag(label,3)"}, {"bins(a,16)", "b"}, {"own(f)"}};
+    for (Setting* each : {&crowd, &alone})
+      each->models.push_back(each->engine.start(18, Options(), more, 0, 0.3F));
     std::vector<std::uint32_t> guests;
     for (int i = 0; i < 200; ++i) {
       if (i % 8 == 1) {
-        guests.push_back(crowd.engine.start(18, Options(), {{"bins(a,16)"}, {"onehot(b)"}, {"bins(a,16)", "b"}},
+        guests.push_back(crowd.engine.start(18, Options(),
+                                            {{"bins(a,16)"}, {"onehot(b)"}, {"bins(a,16)", "b"}},
                                             i % 3 == 0 ? 0 : -1, i % 3 == 0 ? 2.0F : 0.0F));
       }
       if (i % 8 == 5 && guests.size() > 6) {

@@ -1,11 +1,11 @@
-// The engine with derived groups: rows of tables, examples that fail, labels that come late.
+// The engine with derived groups: rows of tables, failing examples, late labels.
 #include "support/derived_engine.hpp"
 
 using namespace chacha;
 
 namespace {
 
-// Passes over a table as columns and as text, in stretches of any length; models come and go.
+// Learns a table as columns and as text, in chunks of any length; models start and stop.
 void compare(const Table& table, const std::vector<ModelSpec>& crew, std::uint64_t seed) {
   Setting by_text(crew, "plain", 10), by_columns(crew, "plain", 10);
   for (Setting* each : {&by_text, &by_columns}) {
@@ -16,12 +16,14 @@ void compare(const Table& table, const std::vector<ModelSpec>& crew, std::uint64
   Rng rng(seed);
   std::size_t row = 0;
   while (row < table.rows) {
-    const std::size_t end = by_columns.engine.advance_columns(block, row, table.rows, rng.below(90) + 1).at;
+    const std::size_t end =
+        by_columns.engine.advance_columns(block, row, table.rows, rng.below(90) + 1).at;
     for (; row < end; ++row) by_text.learn(table.line(row));
     by_columns.contenders.confirm(by_columns.engine);
     if (rng.chance(3)) {  // models come between
       for (Setting* each : {&by_text, &by_columns}) {
-        each->models.push_back(each->engine.start(18, Options(), {{"bins(a,16)"}, {"bins(a,16)", "b"}}, -1));
+        each->models.push_back(
+            each->engine.start(18, Options(), {{"bins(a,16)"}, {"bins(a,16)", "b"}}, -1));
       }
     } else if (rng.chance(3) && by_text.models.size() > crew.size()) {
       for (Setting* each : {&by_text, &by_columns}) {
@@ -39,17 +41,24 @@ void compare(const Table& table, const std::vector<ModelSpec>& crew, std::uint64
 
 TEST(columns_derive_what_text_derives) {
   using Forms = std::vector<Table::Form>;
-  const Forms full = {{"a", "x", 90, 0, 0}, {"a", "y", 9, 0, 0}, {"b", "k", 6, 0, 0}, {"hour", "h", 23, 0, 0}};
-  const Forms holes = {{"a", "x", 90, 9, 9}, {"a", "y", 9, 5, 5}, {"b", "k", 6, 3, 0}, {"hour", "h", 23, 20, 0}};
-  const Forms letters = {{"a", "x", 90, 9, 9}, {"b", "k", 6, 3, 0}, {"bee", "w", 4, 0, 0}, {"a", "y", 9, 9, 0}};
-  const Forms given = {
-      {"missing(a)", "x", 1, 3, 3}, {"a", "x", 90, 9, 9}, {"b", "k", 6, 3, 0}, {"own(f)", "p", 9, 2, 0}};
+  const Forms full = {
+      {"a", "x", 90, 0, 0}, {"a", "y", 9, 0, 0}, {"b", "k", 6, 0, 0}, {"hour", "h", 23, 0, 0}};
+  const Forms holes = {
+      {"a", "x", 90, 9, 9}, {"a", "y", 9, 5, 5}, {"b", "k", 6, 3, 0}, {"hour", "h", 23, 20, 0}};
+  const Forms letters = {
+      {"a", "x", 90, 9, 9}, {"b", "k", 6, 3, 0}, {"bee", "w", 4, 0, 0}, {"a", "y", 9, 9, 0}};
+  const Forms given = {{"missing(a)", "x", 1, 3, 3},
+                       {"a", "x", 90, 9, 9},
+                       {"b", "k", 6, 3, 0},
+                       {"own(f)", "p", 9, 2, 0}};
   const Forms filled = {{"missing(a)", "x", 1, 0, 0}, {"a", "x", 90, 0, 0}, {"b", "k", 6, 0, 0}};
   const Forms rare = {{"a", "x", 9, 0, 0}, {"missing(a)", "x", 1, 8, 8}, {"b", "k", 6, 0, 0}};
   const std::vector<std::vector<ModelSpec>> crews = {
       model_specs(),
-      {model_specs()[0], {18, {{"a", "b"}}}},                              // nobody wants what is given
-      {model_specs()[0], {18, {{"lag(label,3)"}}}, {18, {{"a", "b"}}}},    // zeros leave nothing to derive
+      {model_specs()[0], {18, {{"a", "b"}}}},  // nobody wants what is given
+      {model_specs()[0],
+       {18, {{"lag(label,3)"}}},
+       {18, {{"a", "b"}}}},  // zeros leave nothing to derive
       {{18, {{"ewma(label,0.5)"}, {"ewma(label,0.5)", "b"}}}},
       {{12, {{"missing(a)"}, {"missing(a)", "b"}}}, {18, {{"a", "b"}}}},
       {{18, {{"bins(a,3)", "b"}}}, {18, {}}},
@@ -63,14 +72,18 @@ TEST(columns_derive_what_text_derives) {
   }
 }
 
-// Groups of any letters in any order, also twice and apart, and those of derived groups among them;
-// columns of which few or most cells are 0 or empty.
+// Groups of any letters in any order, repeated and apart, including letters of derived groups;
+// columns with few or many cells that are 0 or empty.
 TEST(tables_of_any_form_derive_what_text_derives) {
-  const char* const groups[] = {"a", "b", "bee", "hour", "alpha", "x1", "x2", "x3", "lot", "open", "count", "apple"};
+  const char* const groups[] = {"a",  "b",  "bee", "hour", "alpha", "x1",
+                                "x2", "x3", "lot", "open", "count", "apple"};
   const char* const names[] = {"x", "y", "k", "h", "w", "p"};
   const std::uint32_t odds[] = {0, 0, 2, 2, 3, 9, 60};
   const std::vector<std::vector<ModelSpec>> crews = {
-      model_specs(), {{18, {}}, {18, {{"x1", "x2"}, {"a", "x3"}}}, {18, {{"bins(a,3)"}, {"log(a)"}, {"onehot(b)"}}}}};
+      model_specs(),
+      {{18, {}},
+       {18, {{"x1", "x2"}, {"a", "x3"}}},
+       {18, {{"bins(a,3)"}, {"log(a)"}, {"onehot(b)"}}}}};
   Rng rng(660);
   for (std::uint64_t i = 0; i < 120; ++i) {
     std::vector<Table::Form> forms;
@@ -78,7 +91,8 @@ TEST(tables_of_any_form_derive_what_text_derives) {
     const std::uint32_t columns = rng.below(9) + 1;
     for (std::uint32_t k = 0; k < columns; ++k) {
       const std::uint32_t zeros = sparse ? 2 : odds[rng.below(7)];
-      forms.push_back({groups[rng.below(12)], names[k % 6], rng.below(80) + 2, zeros, rng.chance(3) ? odds[rng.below(7)] : 0});
+      forms.push_back({groups[rng.below(12)], names[k % 6], rng.below(80) + 2, zeros,
+                       rng.chance(3) ? odds[rng.below(7)] : 0});
     }
     if (rng.chance(2)) {
       std::stable_sort(forms.begin(), forms.end(),
@@ -88,7 +102,7 @@ TEST(tables_of_any_form_derive_what_text_derives) {
   }
 }
 
-// A word that only a refused row had stands nowhere, not even where a cell is empty.
+// A word of a refused row is in no example, not even where a cell is empty.
 TEST(words_of_refused_rows_are_not_observed) {
   Table table(630, 6, {{"x1", "x", 9, 0, 0}}, true);
   table.columns.back().group = "words";  // a letter that no derived group has
@@ -108,12 +122,14 @@ TEST(words_of_refused_rows_are_not_observed) {
 }
 
 TEST(rows_and_lines_may_alternate) {
-  const Table table(620, 400, {{"a", "x", 90, 0, 0}, {"b", "k", 6, 0, 0}, {"hour", "h", 23, 0, 0}}, false);
+  const Table table(620, 400, {{"a", "x", 90, 0, 0}, {"b", "k", 6, 0, 0}, {"hour", "h", 23, 0, 0}},
+                    false);
   Setting mixed(model_specs(), "plain", 10), text(model_specs(), "plain", 10);
   const ColumnBlock block = table.block(mixed.engine);
   Rng rng(621);
   for (std::size_t row = 0; row < table.rows;) {
-    const std::size_t end = mixed.engine.advance_columns(block, row, table.rows, rng.below(9) + 1).at;
+    const std::size_t end =
+        mixed.engine.advance_columns(block, row, table.rows, rng.below(9) + 1).at;
     mixed.contenders.confirm(mixed.engine);
     for (; row < end; ++row) text.learn(table.line(row));
     if (rng.chance(2)) mixed.predict("|a x:5 |missing(a) x |b k:1");

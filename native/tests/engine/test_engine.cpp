@@ -1,5 +1,4 @@
-// The engine around the learner: the same stream in any chunks gives the same, and it stops where
-// it should.
+// The engine: the same stream in any chunks gives the same, and it returns where it should.
 #include <cmath>
 #include <stdexcept>
 
@@ -18,7 +17,8 @@ struct Setting {
   std::vector<std::uint32_t> models;
   Contenders contenders;
 
-  explicit Setting(const char* kernel = "plain", std::int64_t lease = 40) : engine(18, kernel_named(kernel)) {
+  explicit Setting(const char* kernel = "plain", std::int64_t lease = 40)
+      : engine(18, kernel_named(kernel)) {
     Options slow;
     slow.learning_rate = 0.1F;
     models.push_back(engine.start(18, Options(), {}));
@@ -28,11 +28,9 @@ struct Setting {
     SampleComplexity evidence;
     evidence.burn_in = 5;
     engine.set_rules({LossKind::kSquared, 0.5, 1e-4}, evidence);
-    contenders.set(engine,
-                   {{models[0], false, kNever},
-                    {models[1], true, lease},
-                    {models[2], true, lease + 7}},
-                   2);
+    contenders.set(
+        engine,
+        {{models[0], false, kNever}, {models[1], true, lease}, {models[2], true, lease + 7}}, 2);
     engine.set_baseline(models[3]);
   }
 
@@ -87,8 +85,8 @@ TEST(chunks_of_any_size_give_the_same) {
       while (at < text.size()) {
         const std::size_t size = std::min(text.size(), at + rng.below(4000));
         const bool last = size == text.size();
-        const BlockProgress progress =
-            chunks.engine.advance_text(std::string_view(text).substr(0, size), at, last, rng.below(9) + 1);
+        const BlockProgress progress = chunks.engine.advance_text(
+            std::string_view(text).substr(0, size), at, last, rng.below(9) + 1);
         CHECK(progress.status == Status::kFine || progress.status == Status::kDecide);
         CHECK(progress.at >= at);
         chunks.contenders.confirm(chunks.engine);
@@ -167,7 +165,8 @@ TEST(the_engine_stops_when_a_lease_ends) {
   CHECK_EQ(progress.at, std::size_t{21});
   CHECK(setting.engine.advance_text(text, 21, true, 10).status == Status::kOverdue);
   setting.contenders.confirm(setting.engine);
-  CHECK(setting.engine.advance_text(text, 21, true, 10).status == Status::kDecide);  // it has not been renewed
+  CHECK(setting.engine.advance_text(text, 21, true, 10).status ==
+        Status::kDecide);  // it has not been renewed
 }
 
 TEST(an_engine_that_decides_anyway_stops_after_every_example) {
@@ -300,7 +299,8 @@ TEST(a_bank_without_models_is_dropped) {
   CHECK(setting.engine.dump(again).index.empty());
   CHECK(setting.engine.parse("1 |a x") && setting.engine.take_label());
   CHECK_THROWS(setting.engine.step(), std::logic_error);  // it was a contender
-  setting.engine.set_contenders({{setting.models[0], false, kNever}, {again, true, kNever}}, setting.models[0], 1, false);
+  setting.engine.set_contenders({{setting.models[0], false, kNever}, {again, true, kNever}},
+                                setting.models[0], 1, false);
   CHECK(setting.step("1 |a x") == Status::kFine);
   CHECK_EQ(setting.engine.standing(again).n, 1);
 }

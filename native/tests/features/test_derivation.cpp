@@ -1,4 +1,4 @@
-// Derived groups: what is made of a value.
+// Derived groups: the features that are made of a value.
 #include <algorithm>
 #include <set>
 
@@ -23,7 +23,7 @@ TEST(a_value_is_shared_by_the_knots_around_it) {
   CHECK_EQ(lines.make("bins(a,3)", "|b x:4 |a y:2"), "");
 }
 
-// As many knots as there can be, where they are searched, and fewer, where they are counted.
+// Many knots, which are found by binary search, and few, which are counted.
 TEST(bins_of_any_size_find_their_knots) {
   for (const int k : {2, 3, 4, 5, 31, 32, 33, 34, 63, 64, 65, 200, 1024}) {
     LineDerivation lines(1500);
@@ -66,7 +66,7 @@ TEST(codes_become_features_of_their_own) {
   teach(lines, {3, 1, 3, 7});
   CHECK_EQ(lines.make("onehot(a)", "|a x:3"), "x=3:1");
   CHECK_EQ(lines.make("onehot(a)", "|a x:1 x:7"), "x=1:1 x=7:1");
-  // A value that was never learned has its own feature, which the learned one has too.
+  // A new value has the feature that it will have once it is learned.
   lines.read("|a x:12");
   lines.need({"onehot(a)"});
   lines.derivation.derive(lines.example, false, lines.names);
@@ -77,7 +77,8 @@ TEST(codes_become_features_of_their_own) {
   CHECK_EQ(lines.make("onehot(a)", "|a x:12"), "x=12:1");
   CHECK_EQ(lines.example.hashes[1], hash);
   const std::uint32_t seed = lines.groups.seed(lines.groups.number("onehot(a)"));
-  CHECK_EQ(lines.make("onehot(a)", "|a x:0.5"), std::to_string(hash_name("x=0.5", seed) - seed) + ":1");  // as a number
+  CHECK_EQ(lines.make("onehot(a)", "|a x:0.5"),
+           std::to_string(hash_name("x=0.5", seed) - seed) + ":1");  // as a number
 }
 
 TEST(beyond_64_values_is_other) {
@@ -86,7 +87,8 @@ TEST(beyond_64_values_is_other) {
   std::vector<double> values;
   for (int i = 1; i <= 64; ++i) values.push_back(i);
   teach(lines, values);
-  for (int i = 1; i <= 64; ++i) CHECK_EQ(lines.make("onehot(a)", print("|a x:%d", i)), print("x=%d:1", i));
+  for (int i = 1; i <= 64; ++i)
+    CHECK_EQ(lines.make("onehot(a)", print("|a x:%d", i)), print("x=%d:1", i));
   CHECK_EQ(lines.make("onehot(a)", "|a x:65"), "x=other:1");
   CHECK_EQ(lines.make("onehot(a)", "|a x:-4.5"), "x=other:1");
   teach(lines, {65});
@@ -109,7 +111,8 @@ TEST(hours_go_round) {
   CHECK_EQ(lines.make("cyclic(a,24)", "|a x:30"), "x.sin:1");
   CHECK_EQ(lines.make("cyclic(a,24)", "|a x:2"), "x.sin:0.5 x.cos:0.8660254");
   CHECK_EQ(lines.make("cyclic(a,24)", "|a x:-2"), "x.sin:-0.5 x.cos:0.8660254");
-  const std::vector<std::vector<double>> wrong = {{1, 25, 3, 4}, {-1, 2, 3, 4}, {1, 2.5, 3, 4}, {5, 5, 5, 5}};
+  const std::vector<std::vector<double>> wrong = {
+      {1, 25, 3, 4}, {-1, 2, 3, 4}, {1, 2.5, 3, 4}, {5, 5, 5, 5}};
   for (const std::vector<double>& no : wrong) {
     LineDerivation other(4);
     other.add("cyclic(a,24)", Kind::kCyclic, "a", 24);
@@ -144,7 +147,7 @@ TEST(lags_are_the_last_examples) {
   lines.learn("0 |a x:2 y:10");
   CHECK_EQ(lines.make("lag(a,3)", "|b z"), "x.1:2 x.2:1 y.1:10");
   CHECK_EQ(lines.make("lag(label,2)", "|c"), "label.2:7");  // a 0 is no feature
-  lines.learn("-1 |b z");  // what an example does not have is 0
+  lines.learn("-1 |b z");                                   // what an example does not have is 0
   CHECK_EQ(lines.make("lag(a,3)", "|b z"), "x.2:2 x.3:1 y.2:10");
   CHECK_EQ(lines.make("lag(label,2)", "|c"), "label.1:-1");
   lines.learn("3 |a x:4 x:5");  // the last one counts

@@ -1,10 +1,10 @@
-// The screen: it finds the product that is missing, and never works more than it may.
+// The screen: it finds the missing product and stays within its budget.
 #include <cmath>
 #include <limits>
 
-#include "support/check.hpp"
 #include "data/text_parser.hpp"
 #include "rules/screen.hpp"
+#include "support/check.hpp"
 #include "support/streams.hpp"
 
 using namespace chacha;
@@ -27,7 +27,8 @@ struct Screened {
     products.clear();
     for (const std::string& name : names) {
       products.emplace_back();
-      for (const char letter : name) products.back().push_back(groups.number(std::string(1, letter)));
+      for (const char letter : name)
+        products.back().push_back(groups.number(std::string(1, letter)));
     }
     screen.set(products, std::vector<std::uint32_t>(products.size(), cells));
   }
@@ -44,21 +45,23 @@ struct Screened {
     learn(residual);
   }
 
-  // Features of the example that are not zero, in a group or in all.
+  // The number of features of the example that are not zero, in a group or in all.
   std::size_t count(std::uint32_t group) const {
     std::size_t found = 0;
     for (const Run& run : example.runs) {
       if (run.group != group) continue;
-      for (std::uint32_t i = run.begin; i < run.end; ++i) found += example.values[i] != 0.0F ? 1U : 0U;
+      for (std::uint32_t i = run.begin; i < run.end; ++i)
+        found += example.values[i] != 0.0F ? 1U : 0U;
     }
     return found;
   }
   std::size_t count() const {
     std::size_t found = 0;
-    for (std::size_t i = 0; i < example.hashes.size(); ++i) found += example.values[i] != 0.0F ? 1U : 0U;
+    for (std::size_t i = 0; i < example.hashes.size(); ++i)
+      found += example.values[i] != 0.0F ? 1U : 0U;
     return found;
   }
-  // What a product of two groups gives this example.
+  // The number of features of a product of two groups in this example.
   std::size_t width(const std::vector<std::uint32_t>& product) const {
     const std::size_t left = count(product[0]);
     return product[0] == product[1] ? left * (left + 1) / 2 : left * count(product[1]);
@@ -134,7 +137,8 @@ TEST(a_share_of_nothing_screens_nothing) {
   CHECK_EQ(screened.looks()[0], 0);
   CHECK_EQ(screened.screen.rounds(), 0);
   CHECK_EQ(screened.screen.examples(), 50);
-  CHECK_EQ(screened.screen.active(screened.groups.number("a")), 100);  // features are counted all the same
+  CHECK_EQ(screened.screen.active(screened.groups.number("a")),
+           100);  // features are counted all the same
   CHECK_EQ(screened.screen.active(99), 0);
 }
 
@@ -215,7 +219,8 @@ TEST(wide_candidates_are_skipped) {
   line += " |b";
   for (int i = 0; i < 20; ++i) line += print(" b%d", i);
   line += " |c z";
-  for (int i = 0; i < 40; ++i) screened.learn(line, 1.0);  // 400, 20 and 20 features; 82 are allowed
+  for (int i = 0; i < 40; ++i)
+    screened.learn(line, 1.0);  // 400, 20 and 20 features; 82 are allowed
   const auto looks = screened.looks();
   CHECK_EQ(looks[0], 0);
   CHECK(looks[1] > 10 && looks[2] > 10);
@@ -241,7 +246,8 @@ TEST(residuals_that_are_no_numbers_are_not_screened) {
   screened.set({"ab"});
   for (int i = 0; i < 20; ++i) screened.learn("|a x |b y", i % 2 == 0 ? 1.0 : -0.5);
   const std::string before = screened.seen();
-  for (const double residual : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+  for (const double residual :
+       {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
     screened.learn("|a x |b y", residual);
   }
   CHECK_EQ(screened.seen(), before);
@@ -277,5 +283,6 @@ TEST(one_cell_holds_all_features) {
   screened.set({"ab", "bb"}, 1);
   Rng rng(74);
   for (int i = 0; i < 200; ++i) screened.learn("|a x y:3 |b z w:0.1", rng.real());
-  for (const Screen::Score& score : screened.screen.scores()) CHECK(std::isfinite(score.gain) && score.gain > 0);
+  for (const Screen::Score& score : screened.screen.scores())
+    CHECK(std::isfinite(score.gain) && score.gain > 0);
 }

@@ -32,16 +32,33 @@ struct ModelSpec {
   }
 };
 
-// Models of many kinds: derived groups alone, multiplied with raw ones, with each other, squared.
+// Models of many kinds: derived groups alone, and in products with raw ones, others, themselves.
 inline const std::vector<ModelSpec>& model_specs() {
   static const std::vector<ModelSpec> all = {
       {18, {}},
       {18, {{"bins(a,3)"}}},
       {18, {{"bins(a,16)"}, {"bins(a,16)", "b"}, {"a", "b"}}, 0.2F},
-      {18, {{"bins(a,3)"}, {"onehot(b)"}, {"bins(a,3)", "onehot(b)"}, {"bins(a,3)", "bins(a,3)"}}, 0.5F, 0.4F},
-      {18, {{"log(a)"}, {"lag(label,3)"}, {"ewma(b,0.25)"}, {"log(a)", "lag(label,3)", "hour"}}, 0.5F, 0.5F, false},
-      {18, {{"cyclic(hour,24)"}, {"cyclic(hour,24)", "alpha"}, {"missing(a)"}, {"own(f)"}, {"own(f)", "own(f)"}}},
-      {9, {{"bins(hour,40)"}, {"onehot(bee)"}, {"lag(a,2)"}, {"ewma(label,0.5)"}, {"lag(a,2)", "bins(hour,40)"}}},
+      {18,
+       {{"bins(a,3)"}, {"onehot(b)"}, {"bins(a,3)", "onehot(b)"}, {"bins(a,3)", "bins(a,3)"}},
+       0.5F,
+       0.4F},
+      {18,
+       {{"log(a)"}, {"lag(label,3)"}, {"ewma(b,0.25)"}, {"log(a)", "lag(label,3)", "hour"}},
+       0.5F,
+       0.5F,
+       false},
+      {18,
+       {{"cyclic(hour,24)"},
+        {"cyclic(hour,24)", "alpha"},
+        {"missing(a)"},
+        {"own(f)"},
+        {"own(f)", "own(f)"}}},
+      {9,
+       {{"bins(hour,40)"},
+        {"onehot(bee)"},
+        {"lag(a,2)"},
+        {"ewma(label,0.5)"},
+        {"lag(a,2)", "bins(hour,40)"}}},
       {9, {}},
       {5, {{"bins(a,16)"}, {"log(a)"}, {"bins(a,16)", "log(a)"}, {"b", "bee"}}, 0.3F},
       {31, {{"bins(a,16)"}, {"onehot(b)"}, {"missing(a)"}, {"bins(a,16)", "missing(a)"}}},
@@ -122,7 +139,8 @@ struct Plain {
     for (const Run& run : read.runs) {
       if (other.derivation().is_derived(other.groups().number(groups[run.group].name))) continue;
       example.open(run.group, groups.letter(run.group));
-      for (std::uint32_t i = run.begin; i < run.end; ++i) example.add(read.hashes[i], read.values[i]);
+      for (std::uint32_t i = run.begin; i < run.end; ++i)
+        example.add(read.hashes[i], read.values[i]);
       example.close();
     }
     const auto derived = other.derived_features(derived_names);
@@ -142,8 +160,8 @@ struct Plain {
 
 const char* const kKernels[] = {"plain", "avx2", "avx512"};
 
-// A table of numbers and words, in memory and as text. Whole numbers are read exactly; words are
-// numbers too: a table knows no names of words.
+// A table of numbers and words, in memory and as text. Numbers are whole, so that they are read
+// exactly; words are numbers too, because a block has no names of words.
 struct Table {
   struct Cells {
     std::string group, name;
@@ -154,14 +172,15 @@ struct Table {
   std::vector<Cells> columns;
   std::size_t rows;
 
-  // Of each column: group.name, how many values, one of how many is 0 or empty (0: none).
+  // A column: group and name, number of values; one in `zeros` is 0, one in `empty` is empty.
   struct Form {
     const char* group;
     const char* name;
     std::uint32_t values;
     std::uint32_t zeros, empty;
   };
-  Table(std::uint64_t seed, std::size_t rows_, const std::vector<Form>& forms, bool words) : rows(rows_) {
+  Table(std::uint64_t seed, std::size_t rows_, const std::vector<Form>& forms, bool words)
+      : rows(rows_) {
     Rng rng(seed);
     for (const Form& form : forms) columns.push_back({form.group, form.name, {}, {}});
     if (words) columns.push_back({"look", "", {}, {}});
@@ -191,7 +210,8 @@ struct Table {
       } else {
         column.cell_of = cells.words.data();
         column.starts = {0, 1, 2, 3};
-        for (const std::uint32_t word : {11U, 12U, 13U}) column.hashes.push_back(word + engine.groups().seed(group));
+        for (const std::uint32_t word : {11U, 12U, 13U})
+          column.hashes.push_back(word + engine.groups().seed(group));
         column.values.assign(3, 1.0F);
       }
       made.parts.back().columns.push_back(column);

@@ -61,11 +61,13 @@ inline Options with(float rate, float power, LossKind loss = LossKind::kSquared)
   return options;
 }
 
-inline Step start(std::size_t slot, int bits, Options options, std::vector<std::vector<std::string>> products, int from = -1,
-           float damping = 0.0F) {
+inline Step start(std::size_t slot, int bits, Options options,
+                  std::vector<std::vector<std::string>> products, int from = -1,
+                  float damping = 0.0F) {
   return [=](World& world) {
     world.models.reserve(slot + 1);
-    const int source = from < 0 ? -1 : static_cast<int>(world.models[static_cast<std::size_t>(from)]);
+    const int source =
+        from < 0 ? -1 : static_cast<int>(world.models[static_cast<std::size_t>(from)]);
     const std::uint32_t model = world.engine.start(bits, options, products, source, damping);
     if (slot == world.models.size()) world.models.push_back(model);
     world.models[slot] = model;
@@ -108,7 +110,8 @@ inline Step contest(std::int64_t lease) {
     serving.other = challengers.empty() ? Serving::kNoChallenger : 0;
     serving.share = 0.25;
     serving.most = 1.0;
-    world.engine.set_contest(world.models[0], std::move(challengers), serving, before.level(), before.charged(), false);
+    world.engine.set_contest(world.models[0], std::move(challengers), serving, before.level(),
+                             before.charged(), false);
   };
 }
 
@@ -117,7 +120,8 @@ inline Step screen(std::vector<std::vector<std::string>> products) {
     std::vector<std::vector<std::uint32_t>> groups;
     for (const auto& names : products) {
       groups.emplace_back();
-      for (const std::string& name : names) groups.back().push_back(world.engine.groups().number(name));
+      for (const std::string& name : names)
+        groups.back().push_back(world.engine.groups().number(name));
     }
     const std::vector<std::uint32_t> cells(products.size(), 64);
     world.engine.screen().set(std::move(groups), cells);
@@ -159,7 +163,7 @@ inline Step derive(std::size_t first) {
   };
 }
 
-// Rows of numbers: some are full, some have holes, and a label of 0 leaves no lag.
+// Rows of numbers: some are full, some have holes, and some labels are 0.
 inline Step advance_rows(std::uint64_t seed) {
   return [seed](World& world) {
     constexpr std::size_t kRows = 24;
@@ -198,7 +202,7 @@ inline std::string forecasts(World& world) {
   return all;
 }
 
-// One step after the other, with lines of a stream in between.
+// A sequence of steps, with lines of a stream between them.
 struct Life {
   std::vector<Step> steps;
 

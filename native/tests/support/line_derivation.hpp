@@ -1,4 +1,4 @@
-// Derived groups of lines, without models.
+// Derived groups of lines of text, without models.
 #pragma once
 
 #include <string>
@@ -19,7 +19,8 @@ struct LineDerivation {
 
   explicit LineDerivation(std::size_t first = 8) { derivation.turn_on(first); }
 
-  std::uint32_t add(const std::string& name, Kind kind, const std::string& source, double parameter = 0.0) {
+  std::uint32_t add(const std::string& name, Kind kind, const std::string& source,
+                    double parameter = 0.0) {
     const std::uint32_t group = groups.number(name);
     derivation.add(group, kind, source.empty() ? kLabel : groups.number(source), parameter);
     return group;
@@ -49,22 +50,25 @@ struct LineDerivation {
   }
   static std::string show(const Features& features) {
     std::string all;
-    for (const auto& [name, value] : features) all += (all.empty() ? "" : " ") + name + ":" + short_text(value);
+    for (const auto& [name, value] : features)
+      all += (all.empty() ? "" : " ") + name + ":" + short_text(value);
     return all;
   }
-  // The groups of the example at hand and how many features they have.
+  // The groups of the current example and their numbers of features.
   std::string runs() const {
     std::string all;
-    for (const Run& run : example.runs) all += groups[run.group].name + print(":%u ", run.end - run.begin);
+    for (const Run& run : example.runs)
+      all += groups[run.group].name + print(":%u ", run.end - run.begin);
     return all;
   }
   std::string seen() {
-    std::string all = print("version %llu\n", static_cast<unsigned long long>(derivation.version()));
+    std::string all =
+        print("version %llu\n", static_cast<unsigned long long>(derivation.version()));
     return all + picture(derivation, groups);
   }
 };
 
-// Learns one value after the other of a column x in a.
+// Learns values of the column x of the group a.
 inline void teach(LineDerivation& lines, const std::vector<double>& values) {
   for (const double value : values) lines.learn(print("0 |a x:%.9g", value));
 }

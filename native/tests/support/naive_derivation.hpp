@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "features/derivation.hpp"
 #include "data/text_parser.hpp"
+#include "features/derivation.hpp"
 #include "support/streams.hpp"
 
 namespace chacha {
@@ -21,15 +21,21 @@ struct DerivedGroup {
   double parameter;
 };
 
-// Some of every kind; `bins(a,3)` begins with the letter of the raw groups b and bee.
+// Groups of every kind; `bins(a,3)` begins with the letter of the raw groups b and bee.
 inline const std::vector<DerivedGroup>& derived_groups() {
   static const std::vector<DerivedGroup> all = {
-      {"bins(a,3)", Kind::kBins, "a", 3},         {"bins(a,16)", Kind::kBins, "a", 16},
-      {"bins(hour,40)", Kind::kBins, "hour", 40}, {"log(a)", Kind::kLog, "a", 0},
-      {"onehot(b)", Kind::kOneHot, "b", 0},       {"onehot(bee)", Kind::kOneHot, "bee", 0},
-      {"cyclic(hour,24)", Kind::kCyclic, "hour", 24}, {"lag(a,2)", Kind::kLag, "a", 2},
-      {"lag(label,3)", Kind::kLag, "", 3},        {"ewma(b,0.25)", Kind::kEwma, "b", 0.25},
-      {"ewma(label,0.5)", Kind::kEwma, "", 0.5},  {"missing(a)", Kind::kGiven, "missing(a)", 0},
+      {"bins(a,3)", Kind::kBins, "a", 3},
+      {"bins(a,16)", Kind::kBins, "a", 16},
+      {"bins(hour,40)", Kind::kBins, "hour", 40},
+      {"log(a)", Kind::kLog, "a", 0},
+      {"onehot(b)", Kind::kOneHot, "b", 0},
+      {"onehot(bee)", Kind::kOneHot, "bee", 0},
+      {"cyclic(hour,24)", Kind::kCyclic, "hour", 24},
+      {"lag(a,2)", Kind::kLag, "a", 2},
+      {"lag(label,3)", Kind::kLag, "", 3},
+      {"ewma(b,0.25)", Kind::kEwma, "b", 0.25},
+      {"ewma(label,0.5)", Kind::kEwma, "", 0.5},
+      {"missing(a)", Kind::kGiven, "missing(a)", 0},
       {"own(f)", Kind::kGiven, "own(f)", 0},
   };
   return all;
@@ -61,7 +67,8 @@ inline std::string numeric_line(Rng& rng, bool labelled = true) {
     if (rng.chance(6)) body += " x:" + number(real());  // twice
     if (rng.chance(10)) body += " z" + print("%u:", rng.below(3)) + number(real());
   }
-  if (!rng.chance(6)) body += " |b k:" + number(rng.below(7)) + (rng.chance(4) ? print(" m:%u", rng.below(90)) : "");
+  if (!rng.chance(6))
+    body += " |b k:" + number(rng.below(7)) + (rng.chance(4) ? print(" m:%u", rng.below(90)) : "");
   if (rng.chance(2)) body += " |hour h:" + number(rng.below(24));
   if (rng.chance(3)) body += " |bee w:" + number(rng.below(3) + 1);
   if (rng.chance(5)) body += " |alpha x:" + number(real());  // the letter of a
@@ -126,7 +133,8 @@ class NaiveDerivation {
     for (const Raw& raw : example) {
       auto& columns = groups_[raw.group];
       const auto same = [&](const Column& column) { return column.hash == raw.hash; };
-      if (columns.size() >= kMostColumns || std::any_of(columns.begin(), columns.end(), same)) continue;
+      if (columns.size() >= kMostColumns || std::any_of(columns.begin(), columns.end(), same))
+        continue;
       columns.push_back({raw.hash, name_of(raw), {}, {}, clock_});
       columns.back().stats.reserve(first_);
     }
@@ -161,10 +169,11 @@ class NaiveDerivation {
   }
 
   template <class Add>
-  void past(const DerivedGroup& group, const std::string& name, const std::vector<float>& values, std::size_t since,
-            Add add) const {
+  void past(const DerivedGroup& group, const std::string& name, const std::vector<float>& values,
+            std::size_t since, Add add) const {
     if (group.kind == Kind::kLag) {
-      for (std::size_t k = 1; k <= static_cast<std::size_t>(group.parameter) && k <= values.size(); ++k) {
+      for (std::size_t k = 1; k <= static_cast<std::size_t>(group.parameter) && k <= values.size();
+           ++k) {
         add(name + "." + std::to_string(k), static_cast<double>(values[values.size() - k]));
       }
       return;
@@ -196,13 +205,14 @@ class NaiveDerivation {
     } else if (group.kind == Kind::kLog && stats.numeric()) {
       add(column.name, x < 0 ? -std::log1p(-X) : std::log1p(X));
     } else if (group.kind == Kind::kOneHot && stats.codes()) {
-      const bool named =
-          find_value(stats.values(), x) > 0 || stats.values().size() < kMostValues;
+      const bool named = find_value(stats.values(), x) > 0 || stats.values().size() < kMostValues;
       add(column.name + "=" + (named ? short_text(x) : "other"), 1.0);
     } else if (group.kind == Kind::kCyclic && stats.codes() && stats.least() >= 0 &&
                static_cast<double>(stats.largest()) <= group.parameter) {
       const double angle = 6.283185307179586 * X / group.parameter;
-      const auto rounded = [](double value) { return std::fabs(static_cast<float>(value)) < 1e-7F ? 0.0 : value; };
+      const auto rounded = [](double value) {
+        return std::fabs(static_cast<float>(value)) < 1e-7F ? 0.0 : value;
+      };
       add(column.name + ".sin", rounded(std::sin(angle)));
       add(column.name + ".cos", rounded(std::cos(angle)));
     }

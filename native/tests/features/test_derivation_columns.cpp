@@ -1,4 +1,4 @@
-// Derived groups: where they stand in an example, and which columns are known.
+// Derived groups: their place in an example, and the columns that are tracked.
 #include <algorithm>
 #include <set>
 
@@ -33,7 +33,8 @@ TEST(given_groups_are_set_apart) {
   LineDerivation lines(2);
   lines.add("own(f)", Kind::kGiven, "own(f)");
   lines.add("bins(a,3)", Kind::kBins, "a", 3);
-  const std::string line = "1 |own(f) p:2 |a x:1 |missing(a) y |own(f) q:0.5 |b z |a w:3 |bins(a,3) mine";
+  const std::string line =
+      "1 |own(f) p:2 |a x:1 |missing(a) y |own(f) q:0.5 |b z |a w:3 |bins(a,3) mine";
   lines.read(line);
   CHECK_EQ(lines.runs(), "a:2 b:1 ");
   CHECK(lines.derivation.has_given());
@@ -46,7 +47,8 @@ TEST(given_groups_are_set_apart) {
   CHECK_EQ(lines.example.hashes[5], hash_name("p", seed));
   CHECK_EQ(lines.example.hashes[6], hash_name("q", seed));
   CHECK(lines.example.values[5] == 2.0F && lines.example.values[6] == 0.5F);
-  CHECK_EQ(lines.example.hashes[3], hash_name("mine", lines.groups.seed(lines.groups.number("bins(a,3)"))));
+  CHECK_EQ(lines.example.hashes[3],
+           hash_name("mine", lines.groups.seed(lines.groups.number("bins(a,3)"))));
   lines.read("1 |a x:1 |b y");
   CHECK(!lines.derivation.has_given());
   lines.derivation.derive(lines.example, false, lines.names);
@@ -106,7 +108,8 @@ TEST(predicting_is_a_pure_read) {
   LineDerivation lines(3), untouched(3);
   Rng rng(9), other(10);
   for (LineDerivation* each : {&lines, &untouched}) {
-    for (const DerivedGroup& one : derived_groups()) each->add(one.name, one.kind, one.source, one.parameter);
+    for (const DerivedGroup& one : derived_groups())
+      each->add(one.name, one.kind, one.source, one.parameter);
     each->need(derived_group_names());
   }
   for (int i = 0; i < 300; ++i) {
@@ -115,26 +118,30 @@ TEST(predicting_is_a_pure_read) {
     untouched.learn(line);
     const std::string before = lines.seen();
     for (int k = 0; k < 3; ++k) {
-      lines.read(numeric_line(other, false) + print(" |a new%d:3 |fresh%d x:1 |missing(q%d) z", i, i, i));
+      lines.read(numeric_line(other, false) +
+                 print(" |a new%d:3 |fresh%d x:1 |missing(q%d) z", i, i, i));
       lines.derivation.derive(lines.example, false, lines.names);
-      lines.derivation.named_features(lines.example, lines.groups.number(derived_group_names()[static_cast<std::size_t>(k)]));
+      lines.derivation.named_features(
+          lines.example, lines.groups.number(derived_group_names()[static_cast<std::size_t>(k)]));
     }
     CHECK_EQ(lines.seen(), before);
     CHECK_EQ(untouched.seen(), before);
   }
 }
 
-// An example may fail after it was derived: what it showed is unknown as before.
+// An example may fail after it was derived: then its new columns are removed.
 TEST(what_was_not_learned_is_forgotten) {
   LineDerivation lines(3), untouched(3);
   Rng rng(11), other(12);
   for (LineDerivation* each : {&lines, &untouched}) {
-    for (const DerivedGroup& one : derived_groups()) each->add(one.name, one.kind, one.source, one.parameter);
+    for (const DerivedGroup& one : derived_groups())
+      each->add(one.name, one.kind, one.source, one.parameter);
     each->need(derived_group_names());
   }
   for (int i = 0; i < 300; ++i) {
     for (int k = 0; k < 2; ++k) {
-      lines.read(numeric_line(other) + print(" |a new%d:3 n%d:2 |fresh%d x:1 |missing(q%d) z", i, k, k, i));
+      lines.read(numeric_line(other) +
+                 print(" |a new%d:3 n%d:2 |fresh%d x:1 |missing(q%d) z", i, k, k, i));
       lines.derivation.derive(lines.example, true, lines.names);
     }
     const std::string line = numeric_line(rng);
@@ -172,7 +179,7 @@ TEST(all_groups_have_at_most_4096_columns) {
   lines.learn("1 |zoo x:1");
   CHECK_EQ(lines.derivation.columns().size(), kMostTracked);
   CHECK(lines.derivation.bytes() > kMostTracked * 500);
-  // Columns that are dropped again make room.
+  // Columns that are removed make room.
   LineDerivation tight(2);
   tight.read(line);
   tight.derivation.derive(tight.example, true, tight.names);
@@ -186,7 +193,8 @@ TEST(groups_that_stand_twice_are_one_source) {
     each->groups.number("a");
     each->groups.number("alpha");
     each->groups.number("b");
-    for (const DerivedGroup& one : derived_groups()) each->add(one.name, one.kind, one.source, one.parameter);
+    for (const DerivedGroup& one : derived_groups())
+      each->add(one.name, one.kind, one.source, one.parameter);
     each->need(derived_group_names());
   }
   Rng rng(13);
@@ -204,7 +212,8 @@ TEST(groups_that_stand_twice_are_one_source) {
 
 TEST(zeros_are_not_there) {
   LineDerivation lines(3);
-  for (const DerivedGroup& one : derived_groups()) lines.add(one.name, one.kind, one.source, one.parameter);
+  for (const DerivedGroup& one : derived_groups())
+    lines.add(one.name, one.kind, one.source, one.parameter);
   for (int i = 0; i < 20; ++i) lines.learn("1 |a x:0 |b k:0 |hour h:0");
   CHECK(lines.derivation.columns().empty());
   teach(lines, {1, 2, 3});
@@ -217,13 +226,20 @@ TEST(zeros_are_not_there) {
 TEST(wrong_groups_are_told) {
   LineDerivation lines;
   const auto add = [&](Kind kind, const std::string& source, double parameter) {
-    lines.add(print("wrong%d(%s,%g)", static_cast<int>(kind), source.c_str(), parameter), kind, source, parameter);
+    lines.add(print("wrong%d(%s,%g)", static_cast<int>(kind), source.c_str(), parameter), kind,
+              source, parameter);
   };
   const double nan = std::nan("");
-  for (const double no : {1.0, 0.0, -3.0, 1e9, nan}) CHECK_THROWS(add(Kind::kBins, "a", no), std::invalid_argument);
-  for (const double no : {0.0, 1e9, nan}) CHECK_THROWS(add(Kind::kLag, "a", no), std::invalid_argument);
-  for (const double no : {-0.5, 1.5, nan}) CHECK_THROWS(add(Kind::kEwma, "a", no), std::invalid_argument);
-  CHECK_THROWS(add(Kind::kCyclic, "a", 0.0), std::invalid_argument);
+  for (const double no : {1.0, 0.0, -3.0, 1e9, nan})
+    CHECK_THROWS(add(Kind::kBins, "a", no), std::invalid_argument);
+  for (const double no : {0.0, 1e9, nan})
+    CHECK_THROWS(add(Kind::kLag, "a", no), std::invalid_argument);
+  for (const double no : {-0.5, 1.5, nan})
+    CHECK_THROWS(add(Kind::kEwma, "a", no), std::invalid_argument);
+  for (const double no : {0.0, 1.0, 1.9, 2e6, nan}) {
+    CHECK_THROWS(add(Kind::kCyclic, "a", no), std::invalid_argument);
+  }
+  add(Kind::kCyclic, "a", 2.0);
   CHECK_THROWS(add(Kind::kBins, "", 3), std::invalid_argument);
   CHECK_THROWS(add(Kind::kLog, "", 0), std::invalid_argument);
   const std::uint32_t group = lines.add("lag(a,1)", Kind::kLag, "a", 1);
@@ -239,14 +255,16 @@ TEST(wrong_groups_are_told) {
 TEST(groups_that_are_derived_late_know_the_columns) {
   LineDerivation early(4), late(4);
   Rng rng(14);
-  for (const DerivedGroup& one : derived_groups()) early.add(one.name, one.kind, one.source, one.parameter);
+  for (const DerivedGroup& one : derived_groups())
+    early.add(one.name, one.kind, one.source, one.parameter);
   for (int i = 0; i < 100; ++i) {
     const std::string line = numeric_line(rng);
     if (line.find("|bins") != std::string::npos || line.find("|own") != std::string::npos) continue;
     early.learn(line);
     late.learn(line);
   }
-  for (const DerivedGroup& one : derived_groups()) late.add(one.name, one.kind, one.source, one.parameter);
+  for (const DerivedGroup& one : derived_groups())
+    late.add(one.name, one.kind, one.source, one.parameter);
   for (int i = 0; i < 30; ++i) {
     const std::string line = numeric_line(rng, false);
     for (const DerivedGroup& one : derived_groups()) {
@@ -261,7 +279,8 @@ TEST(all_kinds_are_what_a_naive_derivation_gives) {
     const std::size_t first = seed % 3 == 0 ? 1 : 5 + 11 * seed;
     LineDerivation lines(first);
     NaiveDerivation naive(first);
-    for (const DerivedGroup& one : derived_groups()) lines.add(one.name, one.kind, one.source, one.parameter);
+    for (const DerivedGroup& one : derived_groups())
+      lines.add(one.name, one.kind, one.source, one.parameter);
     lines.need(derived_group_names());
     Rng rng(500 + seed);
     for (int i = 0; i < 400; ++i) {
@@ -288,7 +307,8 @@ TEST(all_kinds_are_what_a_naive_derivation_gives) {
           continue;
         }
         Features expected = naive.make(one, raw);
-        for (auto& [name, value] : expected) name = print("%08x", hash_name(name, lines.groups.seed(group)));
+        for (auto& [name, value] : expected)
+          name = print("%08x", hash_name(name, lines.groups.seed(group)));
         CHECK_EQ(LineDerivation::show(made), LineDerivation::show(expected));
         // The screen is given the same.
         const std::uint32_t before = static_cast<std::uint32_t>(lines.example.hashes.size());
@@ -309,10 +329,11 @@ TEST(all_kinds_are_what_a_naive_derivation_gives) {
   }
 }
 
-// A feature that stands there often gives often: there is room for all of it.
+// A repeated feature gives repeated derived features: there is room for all of them.
 TEST(there_is_room_for_whatever_the_screen_asks_for) {
   LineDerivation lines(3);
-  for (const DerivedGroup& one : derived_groups()) lines.add(one.name, one.kind, one.source, one.parameter);
+  for (const DerivedGroup& one : derived_groups())
+    lines.add(one.name, one.kind, one.source, one.parameter);
   for (int i = 1; i <= 3; ++i) lines.learn(print("%d |a x:%d |b k:%d |hour h:%d", i, i, i, i));
   std::string line = "1 |a";
   for (int i = 0; i < 500; ++i) line += " x:1.5";
@@ -322,7 +343,8 @@ TEST(there_is_room_for_whatever_the_screen_asks_for) {
   lines.derivation.derive(lines.example, true, lines.names);
   const std::size_t room = lines.example.hashes.capacity();
   const std::size_t room_for_runs = lines.example.runs.capacity();
-  for (const std::string& name : derived_group_names()) lines.derivation.derive_group(lines.example, lines.groups.number(name));
+  for (const std::string& name : derived_group_names())
+    lines.derivation.derive_group(lines.example, lines.groups.number(name));
   CHECK(lines.example.hashes.size() > 5000);
   CHECK_EQ(lines.example.hashes.capacity(), room);
   CHECK_EQ(lines.example.values.capacity(), lines.example.hashes.capacity());
