@@ -1,10 +1,10 @@
-// Spoiled lines, one by one: parsed from a buffer that ends with the line, settled, predicted and
+// Spoiled lines, one by one: parsed from a buffer that ends with the line, ordered, predicted and
 // learned by a few models. Arguments: seconds (20), a seed (1).
 #include <cmath>
 #include <memory>
 
-#include "support/fuzz.hpp"
 #include "data/text_parser.hpp"
+#include "support/fuzz.hpp"
 
 using namespace chacha;
 
@@ -25,13 +25,15 @@ struct Models {
     contend();
   }
   void contend() {
-    engine.set_contenders({{numbers[0], false, 1 << 30}, {numbers[1], true, 1 << 30}, {numbers[2], true, 1 << 30}},
-                          numbers[0], 2, false);
+    engine.set_contenders(
+        {{numbers[0], false, 1 << 30}, {numbers[1], true, 1 << 30}, {numbers[2], true, 1 << 30}},
+        numbers[0], 2, false);
   }
-  // The model in the middle goes; a copy of the first takes its place.
+  // Replaces the second model by a copy of the first.
   void replace() {
     engine.stop(numbers[1]);
-    numbers[1] = engine.start(18, Options(), {{"b", "b"}, {"a", "b"}}, static_cast<int>(numbers[0]));
+    numbers[1] =
+        engine.start(18, Options(), {{"b", "b"}, {"a", "b"}}, static_cast<int>(numbers[0]));
     contend();
   }
 };
@@ -42,8 +44,10 @@ void check_runs(const Example& example, std::string_view line) {
     require(run.begin == at && run.end >= run.begin, "runs follow each other", line);
     at = run.end;
   }
-  require(at == example.hashes.size() && at == example.values.size(), "runs hold all features", line);
-  for (const float value : example.values) require(std::isfinite(value) && value != 0.0F, "values are numbers", line);
+  require(at == example.hashes.size() && at == example.values.size(), "runs hold all features",
+          line);
+  for (const float value : example.values)
+    require(std::isfinite(value) && value != 0.0F, "values are numbers", line);
 }
 
 void check_line(std::string_view line, const Groups& groups, Example& example) {
@@ -53,10 +57,11 @@ void check_line(std::string_view line, const Groups& groups, Example& example) {
   require(std::isfinite(example.initial), "initial predictions are finite", line);
   const std::size_t features = example.hashes.size();
   std::vector<std::uint32_t> empty;
-  example.settle(groups, empty);
+  example.order_runs(groups, empty);
   check_runs(example, line);
-  require(example.hashes.size() == features, "settling loses nothing", line);
-  for (const Run& run : example.runs) require(run.begin < run.end && run.group < groups.size(), "runs are full", line);
+  require(example.hashes.size() == features, "ordering loses nothing", line);
+  for (const Run& run : example.runs)
+    require(run.begin < run.end && run.group < groups.size(), "runs are full", line);
 }
 
 }  // namespace
@@ -86,8 +91,7 @@ int main(int argc, char** argv) {
     Engine& engine = models->engine;
     require(engine.parse(text), "a line that is read is read again", text);
     if (engine.take_label() && !rng.chance(8)) {
-      engine.step();
-      engine.decided();
+      if (engine.step() == Status::kDecide) models->contend();
     } else {
       engine.predict();
     }

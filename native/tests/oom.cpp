@@ -1,20 +1,21 @@
-// Out of memory at every allocation, one after the other: whatever was going on can be done again,
-// nothing else has changed, and the end is that of a run without trouble.
+// Every allocation fails in one run: the step can be repeated, nothing else has changed, and the
+// final state is that of a run without a failure.
 #include <new>
 
 #include "support/check.hpp"
+#include "support/engine_steps.hpp"
 #include "support/failing_new.hpp"
-#include "support/oom_steps.hpp"
 
 using namespace chacha;
 using namespace chacha::oom;
 
 namespace {
 
-const char* const kMany = "2 |a f1 f2 f3 f4 f5:2 |b f1 f2 f3 f4 |user color:red x y z |c 1 2 3 |b f9";
+const char* const kMany =
+    "2 |a f1 f2 f3 f4 f5:2 |b f1 f2 f3 f4 |user color:red x y z |c 1 2 3 |b f9";
 
-// The life of an engine: models come, are copied and go, in two banks; groups stand apart; what
-// one model had for itself is shared later; weights are dumped and loaded.
+// The life of an engine: models start, are copied and stop, in two banks; groups are apart; a
+// product of one model is shared later; weights are dumped and loaded.
 std::vector<Step> life() {
   Life made(40, [](Rng& rng) { return random_line(rng); });
   made.then([](World& world) {
@@ -33,7 +34,8 @@ std::vector<Step> life() {
   made.then(contend());
   made.then(learn(kMany));
   made.lines(4);
-  made.then(start(4, 18, with(0.4F, 0.5F, LossKind::kQuantile), {{"b", "b"}}));  // one lane too many: wider
+  made.then(start(4, 18, with(0.4F, 0.5F, LossKind::kQuantile),
+                  {{"b", "b"}}));  // one lane too many: wider
   made.then(contend());
   made.lines(4);
   made.then(stop(2));  // the last of its bank
@@ -45,13 +47,14 @@ std::vector<Step> life() {
   made.then(contend());
   made.lines(3);
   made.then(learn(kMany));
-  made.then([](World& world) { world.engine.load(world.models[1], world.engine.dump(world.models[3])); });
+  made.then(
+      [](World& world) { world.engine.load(world.models[1], world.engine.dump(world.models[3])); });
   made.lines(3);
   made.then(learn("1 |new x y |newer z |hollow |new q"));
   return made.steps;
 }
 
-// The same for a contest: damped copies, a screen, a blend that serves, a label that comes late.
+// The same for a contest: damped copies, a screen, a served blend, a late label.
 std::vector<Step> contested_life() {
   Life made(41, [](Rng& rng) { return random_line(rng); });
   made.then([](World& world) {
@@ -75,7 +78,7 @@ std::vector<Step> contested_life() {
   made.then(start(4, 18, with(0.5F, 0.5F), {{"a", "b"}, {"c", "user", "b"}}, 1, 0.5F));  // wider
   made.then(contest(kNever));
   made.lines(4);
-  made.then(settle(1));
+  made.then(undamp(1));
   made.then(stop(2));
   made.then(contest(kNever));
   made.then(screen({{"b", "c"}, {"b", "b", "user"}}));
@@ -86,8 +89,7 @@ std::vector<Step> contested_life() {
   made.then([](World& world) {
     CHECK(world.engine.parse("3 |late x y |a f1 z |b f2") && world.engine.take_label());
     const Forecast forecast{{{world.models[0], 1.0}, {world.models[1], 2.5}}, 1.5, 0.0};
-    world.engine.step(&forecast);
-    world.engine.decided();
+    world.step(&forecast);
   });
   made.lines(3);
   made.then(learn(kMany));
@@ -95,7 +97,7 @@ std::vector<Step> contested_life() {
   return made.steps;
 }
 
-// Models with derived groups: knots get ready and are added to, columns and values show up.
+// Models with derived groups: knots become ready and are extended, columns and values appear.
 std::vector<Step> derived_life() {
   Life made(42, [](Rng& rng) { return numeric_line(rng); });
   made.then(derive(3));
@@ -103,45 +105,59 @@ std::vector<Step> derived_life() {
   made.then(contend());
   made.lines(8);
   made.then(start(1, 18, with(0.3F, 0.5F),
-                        {{"bins(a,16)"}, {"onehot(b)"}, {"bins(a,16)", "onehot(b)"}, {"log(a)"}}, 0, 0.2F));
+                  {{"bins(a,16)"}, {"onehot(b)"}, {"bins(a,16)", "onehot(b)"}, {"log(a)"}}, 0,
+                  0.2F));
   made.then(start(2, 9, with(0.3F, 0.4F),
-                        {{"lag(a,2)"}, {"ewma(b,0.25)"}, {"missing(a)"}, {"own(f)"}, {"lag(a,2)", "b"}}));
+                  {{"lag(a,2)"}, {"ewma(b,0.25)"}, {"missing(a)"}, {"own(f)"}, {"lag(a,2)", "b"}}));
   made.then(contend());
   made.lines(10);
   made.then(advance_rows(43));
   made.then(stop(2));
-  made.then(start(2, 18, with(0.5F, 0.5F),
-                        {{"cyclic(hour,24)"}, {"ewma(label,0.5)"}, {"bins(a,3)", "bins(a,3)"}, {"onehot(bee)"}}));
+  made.then(start(
+      2, 18, with(0.5F, 0.5F),
+      {{"cyclic(hour,24)"}, {"ewma(label,0.5)"}, {"bins(a,3)", "bins(a,3)"}, {"onehot(bee)"}}));
   made.then(contend());
   made.lines(6);
   made.text(10);
   made.then(stop(1));
   made.then(start(1, 18, with(0.5F, 0.5F), {}));
   made.then(contend());
-  made.then(learn("1 |a x:3 n1:2 n2:3 n3:4 |fresh x:2 y:3 |missing(fresh) z |own(f) p |lately k:12"));
+  made.then(
+      learn("1 |a x:3 n1:2 n2:3 n3:4 |fresh x:2 y:3 |missing(fresh) z |own(f) p |lately k:12"));
   made.then(advance_rows(44));
   made.lines(3);
   return made.steps;
 }
 
-// The same in a contest, where derived groups are screened that no model has.
+// The same in a contest, with a screen of derived groups that no model has.
 std::vector<Step> derived_contest() {
   Life made(45, [](Rng& rng) { return numeric_line(rng); });
-  made.then([](World& world) { world.engine.set_contest_rules(ServedLoss(), {}, BlendRules(), 1.0, 0.5); });
+  made.then([](World& world) {
+    world.engine.set_contest_rules(ServedLoss(), {}, BlendRules(), 1.0, 0.5);
+  });
   made.then(derive(3));
   made.then(start(0, 18, with(0.5F, 0.5F), {}));
   made.then(contest(kNever));
-  made.then(
-      screen({{"bins(a,3)"}, {"onehot(b)"}, {"a", "b"}, {"lag(label,3)"}, {"cyclic(hour,24)"}, {"missing(a)"}}));
+  made.then(screen({{"bins(a,3)"},
+                    {"onehot(b)"},
+                    {"a", "b"},
+                    {"lag(label,3)"},
+                    {"cyclic(hour,24)"},
+                    {"missing(a)"}}));
   made.lines(10);
   made.then(start(1, 18, with(0.5F, 0.5F), {{"bins(a,3)"}}, 0, 0.1F));
   made.then(start(2, 9, with(0.5F, 0.5F), {{"lag(label,3)"}, {"onehot(b)"}}));
   made.then(contest(kNever));
-  made.then(screen({{"bins(a,3)", "b"}, {"bins(a,16)"}, {"lag(a,2)"}, {"own(f)"}, {"onehot(bee)"},
-                          {"bins(a,3)", "bins(a,3)"}}));
+  made.then(screen({{"bins(a,3)", "b"},
+                    {"bins(a,16)"},
+                    {"lag(a,2)"},
+                    {"own(f)"},
+                    {"onehot(bee)"},
+                    {"bins(a,3)", "bins(a,3)"}}));
   made.lines(10);
   made.then(
-      learn("1 |a x:1 x:2 x:3 x:4 x:5 x:6 y:1 y:2 y:3 |b k:1 k:2 k:77 |bee w:500 w:501 |own(f) a b c d e f"));
+      learn("1 |a x:1 x:2 x:3 x:4 x:5 x:6 y:1 y:2 y:3 |b k:1 k:2 k:77 |bee w:500 w:501 |own(f) a b "
+            "c d e f"));
   made.then(advance_rows(46));
   made.then(stop(1));
   made.then(contest(kNever));
@@ -167,8 +183,8 @@ Outcome without_trouble(const std::vector<Step>& steps) {
   return outcome;
 }
 
-// Fails at the n-th allocation; false if there are not as many. With `look`, predictions are made
-// before the step is done again: they are those from before it.
+// Fails at the n-th allocation; false if there are fewer. With `look`, predictions are made before
+// the step is repeated, and must be those from before the step.
 bool with_trouble(const std::vector<Step>& steps, const Outcome& expected, long long n, bool look) {
   World world;
   failing::failed = false;
@@ -181,7 +197,8 @@ bool with_trouble(const std::vector<Step>& steps, const Outcome& expected, long 
       failing::left = -1;
       CHECK(failing::failed);
       if (look && world.at == at && at == 0 && forecasts(world) != expected.before[i]) {
-        check::fail(__FILE__, __LINE__, print("allocation %lld, step %zu: predictions changed", n, i));
+        check::fail(__FILE__, __LINE__,
+                    print("allocation %lld, step %zu: predictions changed", n, i));
       }
       steps[i](world);
     }
@@ -201,9 +218,10 @@ long long trouble_everywhere(const std::vector<Step>& steps, bool look) {
   return n;
 }
 
-// A step that fails is put off: the end is that of a run in which it was never tried. Returns at
-// how many allocations it can fail.
-long long put_off(const std::vector<Step>& begin, const Step& failing_step, const std::vector<Step>& then) {
+// A step that fails is put off: the final state is that of a run in which it was never tried.
+// Returns the number of allocations at which it can fail.
+long long put_off(const std::vector<Step>& begin, const Step& failing_step,
+                  const std::vector<Step>& then) {
   const auto live = [&](World& world, const std::vector<Step>& steps) {
     for (const Step& step : steps) step(world);
   };
@@ -233,13 +251,21 @@ TEST(a_failed_step_can_be_done_again) { CHECK(trouble_everywhere(life(), false) 
 
 TEST(a_failed_step_changes_no_prediction) { CHECK(trouble_everywhere(life(), true) > 500); }
 
-TEST(a_failed_step_of_a_contest_can_be_done_again) { CHECK(trouble_everywhere(contested_life(), false) > 500); }
+TEST(a_failed_step_of_a_contest_can_be_done_again) {
+  CHECK(trouble_everywhere(contested_life(), false) > 500);
+}
 
-TEST(a_failed_step_of_a_contest_changes_no_prediction) { CHECK(trouble_everywhere(contested_life(), true) > 500); }
+TEST(a_failed_step_of_a_contest_changes_no_prediction) {
+  CHECK(trouble_everywhere(contested_life(), true) > 500);
+}
 
-TEST(a_failed_step_with_derived_groups_can_be_done_again) { CHECK(trouble_everywhere(derived_life(), false) > 500); }
+TEST(a_failed_step_with_derived_groups_can_be_done_again) {
+  CHECK(trouble_everywhere(derived_life(), false) > 500);
+}
 
-TEST(a_failed_step_with_derived_groups_changes_no_prediction) { CHECK(trouble_everywhere(derived_life(), true) > 500); }
+TEST(a_failed_step_with_derived_groups_changes_no_prediction) {
+  CHECK(trouble_everywhere(derived_life(), true) > 500);
+}
 
 TEST(a_failed_step_with_derived_candidates_can_be_done_again) {
   CHECK(trouble_everywhere(derived_contest(), false) > 500);
@@ -249,22 +275,23 @@ TEST(a_failed_step_with_derived_candidates_changes_no_prediction) {
   CHECK(trouble_everywhere(derived_contest(), true) > 500);
 }
 
-// The columns of an example that failed are not known: they come in the order of those that were learned.
+// The new columns of a failed example are removed: columns are in the order of learned examples.
 TEST(a_failed_example_with_new_columns_can_be_put_off) {
   const Step first = learn("2 |b k:3 m:9 |a y:2 w:3 |c q:1 |missing(b) z");
   const Step second = learn("1 |a w:4 x:2 y:1 |b m:2 |d p:1 |missing(a) z");
   const std::vector<Step> begin = {
-      derive(2), start(0, 18, Options(), {{"lag(a,2)"}, {"ewma(b,0.25)"}, {"bins(a,3)"}, {"lag(a,2)", "b"}}), contend(),
-      learn("1 |a x:1")};
+      derive(2),
+      start(0, 18, Options(), {{"lag(a,2)"}, {"ewma(b,0.25)"}, {"bins(a,3)"}, {"lag(a,2)", "b"}}),
+      contend(), learn("1 |a x:1")};
   CHECK(put_off(begin, second, {first, second, second, first}) > 20);
 }
 
-// What was looked up before an example that failed must not be taken for complete.
+// Places that were looked up before a failed example must not count as complete.
 TEST(a_failed_example_can_be_put_off) {
   const Step first = learn("1 |a fresh x:2 |b more of it");
   const Step second = learn("2 |a f1 f2 f3 |b f4 f5 f6 |c f7 f8 f9 f10 f11 f12");
-  const std::vector<Step> begin = {start(0, 18, Options(), {{"a", "b"}}), contend(), learn("1 |a f1 |b f2"),
-                                   predict("|a fresh x:2 |b more of it")};
+  const std::vector<Step> begin = {start(0, 18, Options(), {{"a", "b"}}), contend(),
+                                   learn("1 |a f1 |b f2"), predict("|a fresh x:2 |b more of it")};
   CHECK(put_off(begin, second, {first, second}) > 5);
 }
 

@@ -1,4 +1,4 @@
-"""The native engine (native/src/bindings.cpp)."""
+"""The native engine (native/src/bindings/module.cpp)."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -68,7 +68,7 @@ class Engine:
         source: int = -1,
         damping: float = 0.0,
     ) -> int: ...
-    def settle(self, model: int) -> None: ...
+    def undamp(self, model: int) -> None: ...
     def stop(self, model: int) -> None: ...
     def raw(self, line: str, models: Sequence[int], learn: bool) -> list[float] | None: ...
     def serve_line(self, line: str) -> float | None: ...
@@ -83,7 +83,6 @@ class Engine:
     def advance_columns(
         self, block: ColumnBlock, row: int, end: int, limit: int
     ) -> tuple[int, int, int]: ...
-    def pass_over(self, text: Any, depth: int) -> int: ...
     def record(self, wanted: bool, tags: bool) -> None: ...
     def take_record(
         self,
@@ -126,7 +125,7 @@ class Engine:
         contenders: Sequence[tuple[int, bool, int]],
         incumbent: int,
         challengers: int,
-        restless: bool,
+        decide_anyway: bool,
     ) -> None: ...
     def set_contest_rules(
         self,
@@ -161,7 +160,7 @@ class Engine:
         serving: Serving,
         level: float,
         charged: int,
-        restless: bool,
+        decide_anyway: bool,
     ) -> None: ...
     @property
     def contest(self) -> tuple[list[Challenger], Serving, float, int]: ...

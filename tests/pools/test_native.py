@@ -16,6 +16,7 @@ import chacha
 from chacha import Config, NativePool, open_pool
 from chacha import _native as engine
 from chacha.checks import all_checks
+from chacha.config.derived_groups import PARAMETERS, derived
 from chacha.data import parse_line
 from chacha.errors import PoolError
 from chacha.pools import LivePool
@@ -61,6 +62,33 @@ def test_every_code_path_is_named_and_an_unknown_one_is_refused() -> None:
 def test_contract(kernel: str, check: Callable[..., None]) -> None:
     """What every pool promises."""
     check(lambda: NativePool(kernel))
+
+
+@pytest.mark.parametrize("name", ["native", "reference"])
+@pytest.mark.parametrize("power_t", [0.5, 0.4])
+def test_a_prediction_below_0_is_raised_to_plain_0(name: str, power_t: float) -> None:
+    """VW's smallest label is 0 at first, and not -0."""
+    config = Config(values={"power_t": power_t} if name == "native" else {})
+    pools = [open_pool(name), open_pool("vw")]
+    for pool in pools:
+        pool.start(config)
+    for line in ("1 |a x:1", "1 |a x:-50"):
+        example = parse_line(line)
+        raw = [(pool.predict(example)[config], pool.learn(example)[config]) for pool in pools]
+        assert str(raw[0]) == str(raw[1]) == "(0.0, 0.0)"
+
+
+@pytest.mark.parametrize("kind", sorted(PARAMETERS))
+def test_the_limits_of_derived_groups_are_those_of_their_names(kind: str) -> None:
+    """The engine takes a parameter exactly if a name may have it."""
+    low, high = PARAMETERS[kind]
+    native = engine.Engine(18)
+    for parameter in (low, high):
+        native.add_derived(f"{kind}(a,{parameter:g})", kind, "a", parameter)
+    for parameter in (low - 0.5, 2 * high):
+        with pytest.raises(ValueError, match="no such number"):
+            native.add_derived(f"{kind}(a,{parameter:g})", kind, "a", parameter)
+        assert derived(f"{kind}(a,{parameter:g})") is None
 
 
 def a_line(rng: random.Random, labels: Sequence[str]) -> str:

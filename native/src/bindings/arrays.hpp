@@ -1,4 +1,4 @@
-// Arrays and texts between Python and the engine: part of bindings.cpp.
+// Arrays and texts between Python and the engine; part of module.cpp.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -24,12 +24,12 @@ using Words = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::de
 
 template <class T>
 auto to_numpy(std::vector<T>&& data) {
-  auto* kept = new std::vector<T>(std::move(data));
-  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner);
+  auto* vector = new std::vector<T>(std::move(data));
+  nb::capsule owner(vector, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::ndarray<nb::numpy, T, nb::ndim<1>>(vector->data(), {vector->size()}, owner);
 }
 
-// The UTF-8 of a str; nothing if it has none (lone surrogates).
+// The UTF-8 of a str; nothing if it has none, because of lone surrogates.
 std::optional<std::string_view> utf8_of(nb::handle text) {
   Py_ssize_t size = 0;
   const char* data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);

@@ -1,4 +1,4 @@
-// Columns of tables: part of bindings.cpp.
+// Columns of tables; part of module.cpp.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -14,28 +14,29 @@
 #include <vector>
 
 #include "bindings/arrays.hpp"
-#include "engine/engine.hpp"
+#include "data/column_block.hpp"
 #include "data/text_words.hpp"
+#include "vw/hashing.hpp"
 
 namespace chacha {
 namespace {
 
-// Columns with the arrays that Python holds for them.
+// A block of columns and the Python arrays that hold its values.
 struct PyBlock : Names {
   ColumnBlock block;
-  std::vector<nb::object> kept;
+  std::vector<nb::object> arrays;
   std::vector<std::string> groups;  // of the parts
-  nb::object features;  // of the cells of a part, in a row: hashes with names
+  nb::object cell_features;         // (part, row) -> hashes and names of the features of cells
 
-  // A name that cannot be told is a number, as elsewhere.
+  // A feature without a name is called by a number, as elsewhere.
   std::string name(const Groups& all, std::uint32_t group, std::uint32_t hash) const override {
-    const nb::gil_scoped_acquire held;
+    const nb::gil_scoped_acquire gil;
     try {
       for (std::size_t part = 0; part < block.parts.size(); ++part) {
         if (block.parts[part].group != group) continue;
-        const nb::object found = features(part, block.row);
-        for (const auto& [own, name] : nb::cast<std::vector<std::pair<std::uint32_t, std::string>>>(found)) {
-          if (own == hash) return name;
+        using Pairs = std::vector<std::pair<std::uint32_t, std::string>>;
+        for (const auto& [feature, name] : nb::cast<Pairs>(cell_features(part, block.row))) {
+          if (feature == hash) return name;
         }
       }
     } catch (const std::exception&) {
@@ -50,28 +51,33 @@ void set_numbers(Column& column, const Doubles& numbers) { column.doubles = numb
 void set_numbers(Column& column, const Integers& numbers) { column.integers = numbers.data(); }
 void set_numbers(Column& column, const Longs& numbers) { column.longs = numbers.data(); }
 
-void take_missing(Column& column, const Words& hashes, const Floats& values) {
+void set_missing(Column& column, const Words& hashes, const Floats& values) {
   if (hashes.shape(0) != values.shape(0)) throw std::invalid_argument("as many values as hashes");
   column.missing_hashes.assign(hashes.data(), hashes.data() + hashes.shape(0));
   column.missing_values.assign(values.data(), values.data() + values.shape(0));
 }
 
 template <class Array>
-void add_numbers(PyBlock& block, std::size_t part, const std::string& name, Array numbers, const Words& missing_hashes,
-                 const Floats& missing_values) {
-  if (numbers.shape(0) != block.block.rows) throw std::invalid_argument("a column of another length");
+void add_numbers(PyBlock& block, std::size_t part, const std::string& name, Array numbers,
+                 const Words& missing_hashes, const Floats& missing_values) {
+  if (numbers.shape(0) != block.block.rows) {
+    throw std::invalid_argument("a column of another length");
+  }
   Column column;
   column.name = name;
   column.hash = hash_name(name, group_seed(block.groups.at(part)));
   set_numbers(column, numbers);
-  take_missing(column, missing_hashes, missing_values);
-  block.kept.push_back(nb::cast(numbers));
+  set_missing(column, missing_hashes, missing_values);
+  block.arrays.push_back(nb::cast(numbers));
   block.block.parts.at(part).columns.push_back(std::move(column));
 }
 
-void add_cells(PyBlock& block, std::size_t part, Integers cell_of, const Words& starts, const Words& hashes,
-               const Floats& values, const Words& missing_hashes, const Floats& missing_values) {
-  if (cell_of.shape(0) != block.block.rows) throw std::invalid_argument("a column of another length");
+void add_cells(PyBlock& block, std::size_t part, Integers cell_of, const Words& starts,
+               const Words& hashes, const Floats& values, const Words& missing_hashes,
+               const Floats& missing_values) {
+  if (cell_of.shape(0) != block.block.rows) {
+    throw std::invalid_argument("a column of another length");
+  }
   const auto cells = static_cast<std::int64_t>(starts.shape(0)) - 1;
   for (std::size_t row = 0; row < block.block.rows; ++row) {
     if (cell_of.data()[row] >= cells) throw std::invalid_argument("a row without a cell");
@@ -83,30 +89,36 @@ void add_cells(PyBlock& block, std::size_t part, Integers cell_of, const Words& 
   column.values.assign(values.data(), values.data() + values.shape(0));
   std::uint32_t before = 0;
   for (const std::uint32_t start : column.starts) {
-    if (start < before || start > column.hashes.size()) throw std::invalid_argument("cells out of order");
+    if (start < before || start > column.hashes.size()) {
+      throw std::invalid_argument("cells out of order");
+    }
     before = start;
   }
-  if (column.values.size() != column.hashes.size()) throw std::invalid_argument("as many values as hashes");
-  take_missing(column, missing_hashes, missing_values);
-  block.kept.push_back(nb::cast(cell_of));
+  if (column.values.size() != column.hashes.size()) {
+    throw std::invalid_argument("as many values as hashes");
+  }
+  set_missing(column, missing_hashes, missing_values);
+  block.arrays.push_back(nb::cast(cell_of));
   block.block.parts.at(part).columns.push_back(std::move(column));
 }
 
-// The words of texts as cells: where each begins, hashes, values; and the texts that are not ASCII,
-// which have no features. A text is the bytes between two offsets.
-auto count_words(const Bytes& data, const Integers& offsets, const std::string& prefix, std::uint32_t seed) {
+// The words of texts as cells: the first feature of each, hashes, values; and the numbers of texts
+// that are not ASCII, which get no features. A text is the bytes between two offsets.
+auto count_words(const Bytes& data, const Integers& offsets, const std::string& prefix,
+                 std::uint32_t seed) {
   if (offsets.shape(0) == 0) throw std::invalid_argument("no offsets");
   const std::size_t texts = offsets.shape(0) - 1;
   for (std::size_t i = 0; i <= texts; ++i) {
     const std::int32_t before = i > 0 ? offsets.data()[i - 1] : 0;
-    if (offsets.data()[i] < before || static_cast<std::size_t>(offsets.data()[i]) > data.shape(0)) {
+    const std::int32_t offset = offsets.data()[i];
+    if (offset < before || static_cast<std::size_t>(offset) > data.shape(0)) {
       throw std::invalid_argument("texts out of order");
     }
   }
-  std::vector<std::uint32_t> starts, hashes, others;
+  std::vector<std::uint32_t> starts, hashes, not_ascii;
   std::vector<float> values;
   {
-    const nb::gil_scoped_release others_run;
+    const nb::gil_scoped_release release;
     WordCounter counter(prefix, seed);
     starts.reserve(texts + 1);
     starts.push_back(0);
@@ -114,36 +126,38 @@ auto count_words(const Bytes& data, const Integers& offsets, const std::string& 
       const auto begin = static_cast<std::size_t>(offsets.data()[i]);
       const auto end = static_cast<std::size_t>(offsets.data()[i + 1]);
       const std::string_view text(reinterpret_cast<const char*>(data.data()) + begin, end - begin);
-      if (!counter.count(text, hashes, values)) others.push_back(static_cast<std::uint32_t>(i));
+      if (!counter.count(text, hashes, values)) not_ascii.push_back(static_cast<std::uint32_t>(i));
       if (hashes.size() > 0xffffffffU) throw std::length_error("too many words");
       starts.push_back(static_cast<std::uint32_t>(hashes.size()));
     }
   }
-  return nb::make_tuple(to_numpy(std::move(starts)), to_numpy(std::move(hashes)), to_numpy(std::move(values)),
-                        to_numpy(std::move(others)));
+  return nb::make_tuple(to_numpy(std::move(starts)), to_numpy(std::move(hashes)),
+                        to_numpy(std::move(values)), to_numpy(std::move(not_ascii)));
 }
 
 void bind_columns(nb::module_& module) {
   using namespace nb::literals;
   nb::class_<PyBlock>(module, "ColumnBlock")
-      .def("__init__",
-           [](PyBlock* self, const std::vector<std::string>& groups, Floats labels, std::optional<Floats> weights) {
-             if (weights && weights->shape(0) != labels.shape(0)) {
-               throw std::invalid_argument("as many weights as labels");
-             }
-             new (self) PyBlock();
-             self->groups = groups;
-             self->block.parts.resize(groups.size());
-             self->block.rows = labels.shape(0);
-             self->block.labels = labels.data();
-             self->kept.push_back(nb::cast(labels));
-             self->features = nb::none();
-             if (weights) {
-               self->block.weights = weights->data();
-               self->kept.push_back(nb::cast(*weights));
-             }
-           },
-           "groups"_a, "labels"_a, "weights"_a.none())
+      .def(
+          "__init__",
+          [](PyBlock* self, const std::vector<std::string>& groups, Floats labels,
+             std::optional<Floats> weights) {
+            if (weights && weights->shape(0) != labels.shape(0)) {
+              throw std::invalid_argument("as many weights as labels");
+            }
+            new (self) PyBlock();
+            self->groups = groups;
+            self->block.parts.resize(groups.size());
+            self->block.rows = labels.shape(0);
+            self->block.labels = labels.data();
+            self->arrays.push_back(nb::cast(labels));
+            self->cell_features = nb::none();
+            if (weights) {
+              self->block.weights = weights->data();
+              self->arrays.push_back(nb::cast(*weights));
+            }
+          },
+          "groups"_a, "labels"_a, "weights"_a.none())
       .def("add_numbers", &add_numbers<Floats>)
       .def("add_numbers", &add_numbers<Doubles>)
       .def("add_numbers", &add_numbers<Integers>)
@@ -151,8 +165,8 @@ void bind_columns(nb::module_& module) {
       .def("add_cells", &add_cells)
       .def("name_cells",
            [](PyBlock& self, nb::object features) {
-             self.features = std::move(features);
-             self.block.cells = &self;
+             self.cell_features = std::move(features);
+             self.block.cell_names = &self;
            })
       .def_prop_ro("rows", [](const PyBlock& self) { return self.block.rows; });
 

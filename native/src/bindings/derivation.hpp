@@ -1,4 +1,4 @@
-// Derived groups: part of bindings.cpp.
+// Derived groups for Python; part of module.cpp.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -33,64 +33,69 @@ Kind kind_named(const std::string& name) {
   throw std::invalid_argument("unknown kind " + name);
 }
 
-// What the first values of a column tell: group, name, distinct values, whether all are whole, the
-// least, the largest, the median.
+// Statistics of the first values of a column: group, name, number of distinct values, whether all
+// are whole numbers, the least, the largest, the median.
 using Profile = std::tuple<std::string, std::string, std::uint32_t, bool, double, double, double>;
 
 std::vector<Profile> profiles(Engine& engine) {
-  std::vector<Profile> found;
+  std::vector<Profile> all;
   for (const auto& [group, name, stats] : engine.derivation().columns()) {
     if (!stats->ready()) continue;
-    found.emplace_back(engine.groups()[group].name, *name, stats->distinct(), stats->whole(),
-                       static_cast<double>(stats->least()), static_cast<double>(stats->largest()),
-                       static_cast<double>(stats->median()));
+    all.emplace_back(engine.groups()[group].name, *name, stats->distinct(), stats->whole(),
+                     static_cast<double>(stats->least()), static_cast<double>(stats->largest()),
+                     static_cast<double>(stats->median()));
   }
-  for (const std::uint32_t group : engine.derivation().brought()) {
-    found.emplace_back(engine.groups()[group].name, "", 1, true, 0.0, 1.0, 1.0);
+  for (const std::uint32_t group : engine.derivation().missing_groups()) {
+    all.emplace_back(engine.groups()[group].name, "", 1, true, 0.0, 1.0, 1.0);
   }
-  return found;
+  return all;
 }
 
-void bind_derived(nb::class_<PyEngine>& engine) {
-  engine
-      .def("turn_on_derivation",
+void bind_derived(nb::class_<PyEngine>& type) {
+  type.def("turn_on_derivation",
            [](PyEngine& self, std::size_t first) {
              if (first < 2) throw std::invalid_argument("knots need at least two values");
-             self.alone([&](Engine& all) { all.turn_on_derivation(first); });
+             self.locked([&](Engine& engine) { engine.turn_on_derivation(first); });
            })
-      .def("add_derived",
-           [](PyEngine& self, const std::string& name, const std::string& kind, const std::string& source,
-              double parameter) {
-             const auto held = self.lock();
-             self.engine().add_derived(name, kind_named(kind), source, parameter);
-           },
-           "name"_a, "kind"_a, "source"_a, "parameter"_a)
+      .def(
+          "add_derived",
+          [](PyEngine& self, const std::string& name, const std::string& kind,
+             const std::string& source, double parameter) {
+            const auto held = self.lock();
+            self.engine().add_derived(name, kind_named(kind), source, parameter);
+          },
+          "name"_a, "kind"_a, "source"_a, "parameter"_a)
       .def("derived",
            [](PyEngine& self, std::string_view line, const std::vector<std::string>& groups) {
              const auto held = self.lock();
-             std::optional<std::vector<Engine::NamedFeatures>> found;
-             if (self.engine().parse(line)) found = self.engine().derived_features(groups);
-             return found;
+             std::optional<std::vector<Engine::NamedFeatures>> features;
+             if (self.engine().parse(line)) features = self.engine().derived_features(groups);
+             return features;
            })
       .def("bases",
            [](PyEngine& self, const std::string& name) {
              const auto held = self.lock();
              const std::uint32_t group = self.engine().groups().number(name);
-             std::vector<std::tuple<std::string, std::vector<float>, std::vector<float>>> found;
-             for (auto& base : self.engine().derivation().bases(group)) found.emplace_back(base.name, base.at, base.past);
-             return std::pair(found, self.engine().derivation().clock(group));
+             std::vector<std::tuple<std::string, std::vector<float>, std::vector<float>>> bases;
+             for (auto& basis : self.engine().derivation().bases(group)) {
+               bases.emplace_back(basis.name, basis.at, basis.past);
+             }
+             return std::pair(bases, self.engine().derivation().clock(group));
            })
       .def("base_hashes",
            [](PyEngine& self, const std::string& name) {
              const auto held = self.lock();
              const std::uint32_t group = self.engine().groups().number(name);
-             std::vector<std::uint32_t> found;
-             for (const auto& base : self.engine().derivation().bases(group)) found.push_back(base.hash);
-             return found;
+             std::vector<std::uint32_t> hashes;
+             for (const auto& basis : self.engine().derivation().bases(group)) {
+               hashes.push_back(basis.hash);
+             }
+             return hashes;
            })
-      .def_prop_ro("profile", [](PyEngine& self) { return self.alone([](Engine& all) { return profiles(all); }); })
-      .def_prop_ro("profile_version",
-                   [](PyEngine& self) { return self.alone([](Engine& all) { return all.derivation().version(); }); });
+      .def_prop_ro("profile", [](PyEngine& self) { return self.locked(profiles); })
+      .def_prop_ro("profile_version", [](PyEngine& self) {
+        return self.locked([](Engine& engine) { return engine.derivation().version(); });
+      });
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Dicts read without text: part of bindings.cpp.
+// Dicts as examples, without text between; part of module.cpp.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -15,40 +15,45 @@
 #include <vector>
 
 #include "bindings/arrays.hpp"
-#include "features/derivation.hpp"
 #include "data/example.hpp"
+#include "data/groups.hpp"
+#include "data/names.hpp"
 #include "vw/hashing.hpp"
 
 namespace chacha {
 namespace {
 
-// Where the entries of a dict of a known form stand: read without text, in VW's order.
+// How to read dicts with the same keys: their entries in VW's order.
 class DictPlan : public Names {
  public:
-  // Entries: key of the outer dict, key of the inner dict (or None), group, the feature's name, and
-  // the group that tells if there is nothing (or none, ""). Those of a group stand together.
-  DictPlan(const std::vector<std::tuple<nb::object, nb::object, std::string, std::string, std::string>>& entries,
-           std::size_t size, const std::vector<std::pair<nb::object, std::size_t>>& inner_sizes)
+  // Entries: key of the outer dict, key of the inner dict (or None), group, name of the feature,
+  // and the group that gets a feature if the value is None (or ""). Entries of a group are
+  // neighbours.
+  using Entries =
+      std::vector<std::tuple<nb::object, nb::object, std::string, std::string, std::string>>;
+  using KeyNumbers = std::vector<std::pair<nb::object, std::size_t>>;
+
+  DictPlan(const Entries& entries, std::size_t size, const KeyNumbers& inner_sizes)
       : size_(size), inner_sizes_(inner_sizes) {
     for (const auto& [outer, inner, group, name, missing] : entries) {
-      entries_.push_back({outer, inner, group, name, missing, hash_name(name, group_seed(group)), 0});
+      const std::uint32_t hash = hash_name(name, group_seed(group));
+      entries_.push_back({outer, inner, group, name, missing, hash, 0});
     }
   }
 
-  // False if the dict has another form, or holds a value that needs a second look.
+  // False if the dict has other keys, or a value that needs a closer look.
   bool read(nb::handle dict, Groups& groups, Example& example) {
-    if (!PyDict_CheckExact(dict.ptr()) || static_cast<std::size_t>(PyDict_GET_SIZE(dict.ptr())) != size_) return false;
+    if (!has_size(dict.ptr(), size_)) return false;
     for (const auto& [key, size] : inner_sizes_) {
       PyObject* inner = PyDict_GetItem(dict.ptr(), key.ptr());
-      if (inner == nullptr || !PyDict_CheckExact(inner)) return false;
-      if (static_cast<std::size_t>(PyDict_GET_SIZE(inner)) != size) return false;
+      if (inner == nullptr || !has_size(inner, size)) return false;
     }
     if (groups_ != &groups) number(groups);
-    if (!in_order(dict.ptr()) && !look_up(dict.ptr())) return false;
+    if (!read_in_order(dict.ptr()) && !look_up(dict.ptr())) return false;
     example.clear();
     example.reserve(entries_.size());
     std::uint32_t open = kNoGroup;
-    const auto turn_to = [&](std::uint32_t group) {
+    const auto switch_to = [&](std::uint32_t group) {
       if (group == open) return;
       if (open != kNoGroup) example.close();
       open = group;
@@ -56,14 +61,14 @@ class DictPlan : public Names {
     };
     bool missing = false;
     for (std::size_t i = 0; i < entries_.size(); ++i) {
-      turn_to(entries_[i].number);
+      switch_to(entries_[i].number);
       missing |= values_[i] == Py_None && !entries_[i].missing.empty();
       if (!add(entries_[i], values_[i], groups, example)) return false;
     }
     for (std::size_t i = 0; missing && i < entries_.size(); ++i) {
       const Entry& entry = entries_[i];
       if (values_[i] != Py_None || entry.missing.empty()) continue;
-      turn_to(groups.number(entry.missing));
+      switch_to(groups.number(entry.missing));
       example.add(hash_name(entry.name, groups.seed(open)), 1.0F);
     }
     if (open != kNoGroup) example.close();
@@ -89,25 +94,32 @@ class DictPlan : public Names {
   };
   static constexpr std::uint32_t kNoGroup = 0xffffffffU;
 
-  // The values of a flat dict with its keys in the order of the last one: no key is looked up.
-  bool in_order(PyObject* dict) {
+  static bool has_size(PyObject* object, std::size_t size) {
+    return PyDict_CheckExact(object) && static_cast<std::size_t>(PyDict_GET_SIZE(object)) == size;
+  }
+
+  // Reads the values of a flat dict whose keys have the order of the last one, without lookups.
+  bool read_in_order(PyObject* dict) {
     if (order_.size() != entries_.size() || !inner_sizes_.empty()) return false;
     PyObject* key = nullptr;
     PyObject* value = nullptr;
     Py_ssize_t at = 0;
-    for (const auto& [known, entry] : order_) {
-      if (PyDict_Next(dict, &at, &key, &value) == 0 || !same_text(key, known.ptr())) return false;
+    for (const auto& [expected, entry] : order_) {
+      if (PyDict_Next(dict, &at, &key, &value) == 0) return false;
+      if (!same_text(key, expected.ptr())) return false;
       values_[entry] = value;
     }
     return true;
   }
 
-  // The values in any order; the order is remembered.
+  // Looks up the values, and remembers the order of the keys.
   bool look_up(PyObject* dict) {
     values_.resize(entries_.size());
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       PyObject* value = PyDict_GetItem(dict, entries_[i].outer.ptr());
-      if (value != nullptr && !entries_[i].inner.is_none()) value = PyDict_GetItem(value, entries_[i].inner.ptr());
+      if (value != nullptr && !entries_[i].inner.is_none()) {
+        value = PyDict_GetItem(value, entries_[i].inner.ptr());
+      }
       if (value == nullptr) return false;
       values_[i] = value;
     }
@@ -117,9 +129,11 @@ class DictPlan : public Names {
 
   static bool same_text(PyObject* a, PyObject* b) {
     if (a == b) return true;
-    if (!PyUnicode_CheckExact(a) || PyUnicode_GET_LENGTH(a) != PyUnicode_GET_LENGTH(b)) return false;
-    if (PyUnicode_KIND(a) != PyUnicode_KIND(b)) return false;
-    const auto bytes = static_cast<std::size_t>(PyUnicode_GET_LENGTH(a)) * static_cast<std::size_t>(PyUnicode_KIND(a));
+    if (!PyUnicode_CheckExact(a)) return false;
+    const Py_ssize_t length = PyUnicode_GET_LENGTH(a);
+    const int kind = PyUnicode_KIND(a);
+    if (length != PyUnicode_GET_LENGTH(b) || kind != PyUnicode_KIND(b)) return false;
+    const auto bytes = static_cast<std::size_t>(length) * static_cast<std::size_t>(kind);
     return std::memcmp(PyUnicode_DATA(a), PyUnicode_DATA(b), bytes) == 0;
   }
 
@@ -158,7 +172,7 @@ class DictPlan : public Names {
     } else {
       return value == Py_None;
     }
-    const auto single = static_cast<float>(number);  // the nearest, as everywhere
+    const auto single = static_cast<float>(number);  // the nearest float
     if (!std::isfinite(single)) return false;
     if (single != 0.0F) example.add(entry.hash, single);
     return true;
@@ -170,8 +184,8 @@ class DictPlan : public Names {
     word_.assign(entry.name);
     word_.push_back('=');
     for (const char c : *text) {
-      const bool plain = is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-';
-      if (!plain) return false;
+      const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+      if (!letter && !is_digit(c) && c != '_' && c != '-') return false;
     }
     word_.append(*text);
     example.add(hash_name(word_, groups[entry.number].seed), 1.0F);
@@ -179,20 +193,19 @@ class DictPlan : public Names {
   }
 
   std::vector<Entry> entries_;
-  std::vector<std::pair<nb::object, std::size_t>> order_;  // keys as they came, and their entries
-  static constexpr int kMostOrders = 8;  // if they go on changing, it is not worth while
+  KeyNumbers order_;                     // keys in the order of the last dict, and their entries
+  static constexpr int kMostOrders = 8;  // after so many changes no order is remembered
   int orders_ = 0;
-  std::vector<PyObject*> values_;  // of the dict at hand
+  std::vector<PyObject*> values_;  // of the current dict
   std::size_t size_;
-  std::vector<std::pair<nb::object, std::size_t>> inner_sizes_;
+  KeyNumbers inner_sizes_;
   const Groups* groups_ = nullptr;
   std::string word_;
 };
 
 void bind_dicts(nb::module_& module) {
   nb::class_<DictPlan>(module, "DictPlan")
-      .def(nb::init<const std::vector<std::tuple<nb::object, nb::object, std::string, std::string, std::string>>&,
-                    std::size_t, const std::vector<std::pair<nb::object, std::size_t>>&>());
+      .def(nb::init<const DictPlan::Entries&, std::size_t, const DictPlan::KeyNumbers&>());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The engine as Python holds it: part of bindings.cpp.
+// The engine for Python, with a lock; part of module.cpp.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -25,7 +25,7 @@
 namespace chacha {
 namespace {
 
-// Bytes that Python holds: bytes, a bytearray, an mmap.
+// The bytes of a Python object: bytes, a bytearray, an mmap.
 class Buffer {
  public:
   explicit Buffer(nb::handle object) {
@@ -34,24 +34,28 @@ class Buffer {
   ~Buffer() { PyBuffer_Release(&view_); }
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
-  std::string_view text() const { return {static_cast<const char*>(view_.buf), static_cast<std::size_t>(view_.len)}; }
+  std::string_view text() const {
+    return {static_cast<const char*>(view_.buf), static_cast<std::size_t>(view_.len)};
+  }
 
  private:
   Py_buffer view_{};
 };
 
-// An engine that one thread works with at a time.
+// An engine that one thread uses at a time.
 class PyEngine {
  public:
   PyEngine(int bits, const std::string& kernel) : engine_(bits, choose(kernel)) {}
 
   static const Kernel* choose(const std::string& name) {
     const Kernel* kernel = name.empty() ? best_kernel() : kernel_named(name.c_str());
-    if (kernel == nullptr) throw std::invalid_argument("this machine cannot run the kernel " + name);
+    if (kernel == nullptr) {
+      throw std::invalid_argument("this machine cannot run the kernel " + name);
+    }
     return kernel;
   }
 
-  // For short calls, which keep Python's lock unless another thread is at work here.
+  // For short calls, which keep Python's lock unless another thread uses the engine.
   std::unique_lock<std::mutex> lock() {
     std::unique_lock<std::mutex> held(mutex_, std::try_to_lock);
     if (!held.owns_lock()) {
@@ -63,14 +67,15 @@ class PyEngine {
 
   Engine& engine() { return engine_; }
 
-  // One question or order, alone with the engine.
+  // Calls a function with the engine while holding the lock.
   template <class Call>
-  auto alone(Call call) {
+  auto locked(Call call) {
     const auto held = lock();
     return call(engine_);
   }
 
-  std::optional<std::vector<double>> raw(std::string_view line, const std::vector<std::uint32_t>& models, bool learn) {
+  std::optional<std::vector<double>> raw(std::string_view line,
+                                         const std::vector<std::uint32_t>& models, bool learn) {
     const auto held = lock();
     if (!engine_.parse(line)) return std::nullopt;
     if (learn) {
@@ -78,9 +83,9 @@ class PyEngine {
     } else {
       engine_.predict();
     }
-    std::vector<double> found;
-    for (const std::uint32_t model : models) found.push_back(engine_.raw(model));
-    return found;
+    std::vector<double> predictions;
+    for (const std::uint32_t model : models) predictions.push_back(engine_.raw(model));
+    return predictions;
   }
 
   std::optional<double> serve_line(const nb::str& line) {
@@ -94,33 +99,33 @@ class PyEngine {
   std::optional<double> serve_dict(DictPlan& plan, nb::handle dict) {
     const auto held = lock();
     if (!plan.read(dict, engine_.groups(), engine_.example())) return std::nullopt;
-    engine_.settle(plan);
+    engine_.order_runs(plan);
     engine_.predict();
     return engine_.loss().served(engine_.served_now());
   }
 
-  // -1: the example needs a second look, and nothing has changed.
+  // Returns a Status, or -1 if the example needs a closer look; then nothing has changed.
   int learn_line(const nb::str& line, nb::handle y, nb::handle weight) {
     const auto held = lock();
     const auto text = utf8_of(line);
-    if (!text || !engine_.parse(*text) || !label(y, weight)) return -1;
+    if (!text || !engine_.parse(*text) || !set_label(y, weight)) return -1;
     return static_cast<int>(engine_.step());
   }
 
   int learn_dict(DictPlan& plan, nb::handle dict, nb::handle y, nb::handle weight) {
     const auto held = lock();
     if (!plan.read(dict, engine_.groups(), engine_.example())) return -1;
-    engine_.settle(plan);
-    if (!label(y, weight)) return -1;
+    engine_.order_runs(plan);
+    if (!set_label(y, weight)) return -1;
     return static_cast<int>(engine_.step());
   }
 
-  int tell(std::string_view line, const std::vector<std::pair<std::uint32_t, double>>& forecast, double served,
-           double alone) {
+  int tell(std::string_view line, const std::vector<std::pair<std::uint32_t, double>>& raw,
+           double served, double baseline) {
     const auto held = lock();
-    const Forecast told{forecast, served, alone};
+    const Forecast forecast{raw, served, baseline};
     if (!engine_.parse(line) || !engine_.take_label()) return -1;
-    return static_cast<int>(engine_.step(&told));
+    return static_cast<int>(engine_.step(&forecast));
   }
 
   bool observe(std::string_view line) {
@@ -130,10 +135,11 @@ class PyEngine {
     return true;
   }
 
-  std::tuple<int, std::size_t, std::size_t> advance_text(nb::handle text, std::size_t at, std::size_t end,
-                                                         std::size_t limit) {
+  using ProgressTuple = std::tuple<int, std::size_t, std::size_t>;
+
+  ProgressTuple advance_text(nb::handle text, std::size_t at, std::size_t end, std::size_t limit) {
     const Buffer buffer(text);
-    Progress progress{};
+    BlockProgress progress{};
     {
       nb::gil_scoped_release release;
       const std::lock_guard<std::mutex> held(mutex_);
@@ -142,9 +148,9 @@ class PyEngine {
     return {static_cast<int>(progress.status), progress.at, progress.examples};
   }
 
-  std::tuple<int, std::size_t, std::size_t> advance_columns(PyBlock& block, std::size_t row, std::size_t end,
-                                                            std::size_t limit) {
-    Progress progress{};
+  ProgressTuple advance_columns(PyBlock& block, std::size_t row, std::size_t end,
+                                std::size_t limit) {
+    BlockProgress progress{};
     {
       nb::gil_scoped_release release;
       const std::lock_guard<std::mutex> held(mutex_);
@@ -157,22 +163,23 @@ class PyEngine {
   }
 
   nb::tuple take_record() {
-    Record taken;
+    Record result;
     {
-      const auto held = lock();  // not while Python makes objects: that may run anything
+      const auto held = lock();  // not while Python objects are made: that may run any code
       Record& record = engine_.record();
-      taken.wanted = record.wanted;
-      taken.tags_wanted = record.tags_wanted;
-      std::swap(taken, record);
+      result.wanted = record.wanted;
+      result.tags_wanted = record.tags_wanted;
+      std::swap(result, record);
     }
-    return nb::make_tuple(to_numpy(std::move(taken.predictions)), to_numpy(std::move(taken.labels)),
-                          to_numpy(std::move(taken.served_by)), nb::cast(taken.tags),
-                          to_numpy(std::move(taken.others)), to_numpy(std::move(taken.shares)));
+    return nb::make_tuple(to_numpy(std::move(result.predictions)),
+                          to_numpy(std::move(result.labels)), to_numpy(std::move(result.served_by)),
+                          nb::cast(result.tags), to_numpy(std::move(result.others)),
+                          to_numpy(std::move(result.shares)));
   }
 
  private:
-  // The label and the weight that were given beside the example, if any.
-  bool label(nb::handle y, nb::handle weight) {
+  // Sets the label and the weight that came beside the example, if any.
+  bool set_label(nb::handle y, nb::handle weight) {
     Example& example = engine_.example();
     if (!y.is_none()) {
       if (!PyFloat_CheckExact(y.ptr())) return false;
@@ -181,7 +188,7 @@ class PyEngine {
       example.labelled = true;
       example.label = static_cast<float>(value);
       const bool rounded = static_cast<double>(example.label) != value;
-      if (rounded && engine_.loss().picky()) return false;
+      if (rounded && engine_.loss().refuses_some_labels()) return false;
     }
     if (!weight.is_none()) {
       if (!PyFloat_CheckExact(weight.ptr())) return false;

@@ -1,4 +1,4 @@
-// The engine for Python. Only this file and those in bindings/ know of Python.
+// The Python module chacha._native. Only this folder includes Python or nanobind.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -16,36 +16,49 @@
 #include "bindings/derivation.hpp"
 #include "bindings/dicts.hpp"
 #include "bindings/engine.hpp"
+#include "data/text_parser.hpp"
 #include "engine/engine.hpp"
 #include "vw/numbers.hpp"
-#include "data/text_parser.hpp"
 
 using namespace nb::literals;
 
 namespace chacha {
 namespace {
 
-float option(const std::string& text) { return nearest(text); }
-
 Options options_of(const std::vector<std::pair<std::string, std::string>>& settings) {
   Options options;
   for (const auto& [key, text] : settings) {
-    if (key == "learning_rate") options.learning_rate = option(text);
-    else if (key == "power_t") options.power_t = option(text);
-    else if (key == "initial_t") options.initial_t = option(text);
-    else if (key == "l1") options.l1 = option(text);
-    else if (key == "l2") options.l2 = option(text);
-    else if (key == "quantile_tau") options.tau = option(text);
-    else if (key == "loss_function") options.loss = loss_named(text);
-    else if (key == "noconstant") options.constant = text == "off";
-    else throw std::invalid_argument("unknown option " + key);
+    if (key == "learning_rate")
+      options.learning_rate = nearest(text);
+    else if (key == "power_t")
+      options.power_t = nearest(text);
+    else if (key == "initial_t")
+      options.initial_t = nearest(text);
+    else if (key == "l1")
+      options.l1 = nearest(text);
+    else if (key == "l2")
+      options.l2 = nearest(text);
+    else if (key == "quantile_tau")
+      options.tau = nearest(text);
+    else if (key == "loss_function")
+      options.loss = loss_named(text);
+    else if (key == "noconstant")
+      options.constant = text == "off";
+    else
+      throw std::invalid_argument("unknown option " + key);
   }
   return options;
 }
 
-using Stand = std::tuple<std::int64_t, double, double>;
+std::tuple<std::int64_t, double, double> tuple_of(const Standing& standing) {
+  return {standing.n, standing.total, standing.weight};
+}
 
-Stand stand(const Standing& standing) { return {standing.n, standing.total, standing.weight}; }
+// A property of the engine, read while holding its lock.
+template <class Get>
+auto property(Get get) {
+  return [get](PyEngine& self) { return self.locked(get); };
+}
 
 }  // namespace
 }  // namespace chacha
@@ -60,19 +73,20 @@ NB_MODULE(_native, module) {
   nb::class_<PyEngine> engine(module, "Engine", nb::is_weak_referenceable());
   bind_contest(engine);
   bind_derived(engine);
-  engine
-      .def(nb::init<int, const std::string&>(), "bits"_a, "kernel"_a = "")
-      .def("start",
-           [](PyEngine& self, int bits, const std::vector<std::pair<std::string, std::string>>& settings,
-              const std::vector<std::vector<std::string>>& products, int source, float damping) {
-             const auto held = self.lock();
-             return self.engine().start(bits, options_of(settings), products, source, damping);
-           },
-           "bits"_a, "settings"_a, "products"_a, "source"_a = -1, "damping"_a = 0.0F)
-      .def("settle",
+  engine.def(nb::init<int, const std::string&>(), "bits"_a, "kernel"_a = "")
+      .def(
+          "start",
+          [](PyEngine& self, int bits,
+             const std::vector<std::pair<std::string, std::string>>& settings,
+             const std::vector<std::vector<std::string>>& products, int source, float damping) {
+            const auto held = self.lock();
+            return self.engine().start(bits, options_of(settings), products, source, damping);
+          },
+          "bits"_a, "settings"_a, "products"_a, "source"_a = -1, "damping"_a = 0.0F)
+      .def("undamp",
            [](PyEngine& self, std::uint32_t model) {
              const auto held = self.lock();
-             self.engine().settle(model);
+             self.engine().undamp(model);
            })
       .def("stop",
            [](PyEngine& self, std::uint32_t model) {
@@ -89,111 +103,120 @@ NB_MODULE(_native, module) {
       .def("advance_text", &PyEngine::advance_text)
       .def("advance_columns", &PyEngine::advance_columns)
       .def("take_record", &PyEngine::take_record)
-      .def("pass_over",
-           [](PyEngine& self, nb::handle text, int depth) {
-             const Buffer buffer(text);
-             return self.alone([&](Engine& engine) { return engine.pass_over(buffer.text(), depth); });
-           })
       .def("record",
            [](PyEngine& self, bool wanted, bool tags) {
              const auto held = self.lock();
              self.engine().record().wanted = wanted;
              self.engine().record().tags_wanted = wanted && tags;
            })
-      .def("set_rules",
-           [](PyEngine& self, const std::string& loss, double tau, double floor, double scale, double delta,
-              bool log_in_root, double p, std::optional<double> comp, bool natural, double log_of_base,
-              bool count_challengers, std::int64_t burn_in) {
-             const auto held = self.lock();
-             self.engine().set_rules({loss_named(loss), tau, floor},
-                                     {scale, delta, log_in_root, p, comp.has_value(), comp.value_or(0.0), natural,
-                                      log_of_base, count_challengers, burn_in});
-           },
-           "loss"_a, "tau"_a, "floor"_a, "scale"_a, "delta"_a, "log_in_root"_a, "p"_a, "comp"_a.none(), "natural"_a,
-           "log_of_base"_a, "count_challengers"_a, "burn_in"_a)
+      .def(
+          "set_rules",
+          [](PyEngine& self, const std::string& loss, double tau, double floor, double scale,
+             double delta, bool log_in_root, double p, std::optional<double> comp, bool natural,
+             double log_of_base, bool count_challengers, std::int64_t burn_in) {
+            const auto held = self.lock();
+            self.engine().set_rules(
+                {loss_named(loss), tau, floor},
+                {scale, delta, log_in_root, p, comp.has_value(), comp.value_or(0.0), natural,
+                 log_of_base, count_challengers, burn_in});
+          },
+          "loss"_a, "tau"_a, "floor"_a, "scale"_a, "delta"_a, "log_in_root"_a, "p"_a,
+          "comp"_a.none(), "natural"_a, "log_of_base"_a, "count_challengers"_a, "burn_in"_a)
       .def("set_contenders",
-           [](PyEngine& self, const std::vector<std::tuple<std::uint32_t, bool, std::int64_t>>& contenders,
-              std::uint32_t incumbent, std::int64_t challengers, bool restless) {
+           [](PyEngine& self,
+              const std::vector<std::tuple<std::uint32_t, bool, std::int64_t>>& tuples,
+              std::uint32_t incumbent, std::int64_t challengers, bool decide_anyway) {
              const auto held = self.lock();
-             std::vector<Contender> made;
-             for (const auto& [model, challenger, lease] : contenders) made.push_back({model, challenger, lease});
-             self.engine().set_contenders(std::move(made), incumbent, challengers, restless);
+             std::vector<Contender> contenders;
+             for (const auto& [model, challenger, lease] : tuples) {
+               contenders.push_back({model, challenger, lease});
+             }
+             self.engine().set_contenders(std::move(contenders), incumbent, challengers,
+                                          decide_anyway);
            })
-      .def("set_baseline", [](PyEngine& self, std::uint32_t model) {
-        self.alone([&](Engine& engine) { engine.set_baseline(model); });
-      })
-      .def("wait_for", [](PyEngine& self, int what) {
-        self.alone([&](Engine& engine) { engine.wait_for(static_cast<Wait>(what)); });
-      })
-      .def("set_observed_bits", [](PyEngine& self, int bits) {
-        self.alone([&](Engine& engine) { engine.set_observed_bits(bits); });
-      })
-      .def("standing", [](PyEngine& self, std::uint32_t model) {
-        return self.alone([&](Engine& engine) { return stand(engine.standing(model)); });
-      })
-      .def_prop_ro("served", [](PyEngine& self) { return self.alone([](Engine& e) { return stand(e.served()); }); })
-      .def_prop_ro("alone", [](PyEngine& self) { return self.alone([](Engine& e) { return stand(e.alone()); }); })
-      .def_prop_ro("metrics",
-                   [](PyEngine& self) {
-                     const auto held = self.lock();
-                     return std::pair(self.engine().first_metric(), self.engine().second_metric());
-                   })
-      .def_prop_ro("t", [](PyEngine& self) { return self.alone([](Engine& e) { return e.t(); }); })
-      .def_prop_ro("incumbent", [](PyEngine& self) { return self.alone([](Engine& e) { return e.incumbent(); }); })
-      .def_prop_ro("served_raw", [](PyEngine& self) { return self.alone([](Engine& e) { return e.served_raw(); }); })
-      .def_prop_ro("served_loss", [](PyEngine& self) { return self.alone([](Engine& e) { return e.served_loss(); }); })
-      .def_prop_ro("low", [](PyEngine& self) { return self.alone([](Engine& e) { return e.observed().low(); }); })
-      .def_prop_ro("high", [](PyEngine& self) { return self.alone([](Engine& e) { return e.observed().high(); }); })
-      .def_prop_ro("raw_features",
-                   [](PyEngine& self) { return self.alone([](Engine& e) { return e.observed().raw_features(); }); })
+      .def("set_baseline",
+           [](PyEngine& self, std::uint32_t model) {
+             self.locked([&](Engine& engine) { engine.set_baseline(model); });
+           })
+      .def("wait_for",
+           [](PyEngine& self, int what) {
+             self.locked([&](Engine& engine) { engine.wait_for(static_cast<Wait>(what)); });
+           })
+      .def("set_observed_bits",
+           [](PyEngine& self, int bits) {
+             self.locked([&](Engine& engine) { engine.set_observed_bits(bits); });
+           })
+      .def("standing",
+           [](PyEngine& self, std::uint32_t model) {
+             return self.locked([&](Engine& engine) { return tuple_of(engine.standing(model)); });
+           })
+      .def_prop_ro("served", property([](Engine& e) { return tuple_of(e.served()); }))
+      .def_prop_ro("alone", property([](Engine& e) { return tuple_of(e.baseline_standing()); }))
+      .def_prop_ro("metrics", property([](Engine& e) {
+                     return std::pair(e.first_metric(), e.second_metric());
+                   }))
+      .def_prop_ro("t", property([](Engine& e) { return e.t(); }))
+      .def_prop_ro("incumbent", property([](Engine& e) { return e.incumbent(); }))
+      .def_prop_ro("served_raw", property([](Engine& e) { return e.served_raw(); }))
+      .def_prop_ro("served_loss", property([](Engine& e) { return e.served_loss(); }))
+      .def_prop_ro("low", property([](Engine& e) { return e.observed().low(); }))
+      .def_prop_ro("high", property([](Engine& e) { return e.observed().high(); }))
+      .def_prop_ro("raw_features", property([](Engine& e) { return e.observed().raw_features(); }))
       .def_prop_ro("sizes",
                    [](PyEngine& self) {
-                     std::vector<std::pair<std::string, std::int64_t>> found;
-                     self.alone([&](Engine& engine) {
+                     std::vector<std::pair<std::string, std::int64_t>> pairs;
+                     self.locked([&](Engine& engine) {
+                       const ObservedStream& observed = engine.observed();
                        for (std::uint32_t group = 0; group < engine.groups().size(); ++group) {
-                         if (!engine.observed().has(group)) continue;
-                         found.emplace_back(engine.groups()[group].name, engine.observed().exact_size(group));
+                         if (!observed.has(group)) continue;
+                         pairs.emplace_back(engine.groups()[group].name,
+                                            observed.exact_size(group));
                        }
                      });
                      nb::dict sizes;
-                     for (const auto& [name, size] : found) sizes[nb::str(name.data(), name.size())] = size;
+                     for (const auto& [name, size] : pairs) {
+                       sizes[nb::str(name.data(), name.size())] = size;
+                     }
                      return sizes;
                    })
       .def("dump",
            [](PyEngine& self, std::uint32_t model) {
-             Dump dump = self.alone([&](Engine& engine) { return engine.dump(model); });
+             Dump dump = self.locked([&](Engine& engine) { return engine.dump(model); });
              return nb::make_tuple(to_numpy(std::move(dump.index)), to_numpy(std::move(dump.w)),
-                                   to_numpy(std::move(dump.adaptive)), to_numpy(std::move(dump.norm)));
+                                   to_numpy(std::move(dump.adaptive)),
+                                   to_numpy(std::move(dump.norm)));
            })
-      .def("load",
-           [](PyEngine& self, std::uint32_t model, const Words& index, const Floats& w, const Floats& adaptive,
-              const Floats& norm) {
-             const auto held = self.lock();
-             Dump dump;
-             dump.index.assign(index.data(), index.data() + index.shape(0));
-             dump.w.assign(w.data(), w.data() + w.shape(0));
-             dump.adaptive.assign(adaptive.data(), adaptive.data() + adaptive.shape(0));
-             dump.norm.assign(norm.data(), norm.data() + norm.shape(0));
-             if (dump.w.size() != dump.index.size() || dump.adaptive.size() != dump.index.size() ||
-                 dump.norm.size() != dump.index.size()) {
-               throw std::invalid_argument("weights of different lengths");
-             }
-             self.engine().load(model, dump);
-           })
+      .def(
+          "load",
+          [](PyEngine& self, std::uint32_t model, const Words& index, const Floats& w,
+             const Floats& adaptive, const Floats& norm) {
+            const auto held = self.lock();
+            Dump dump;
+            dump.index.assign(index.data(), index.data() + index.shape(0));
+            dump.w.assign(w.data(), w.data() + w.shape(0));
+            dump.adaptive.assign(adaptive.data(), adaptive.data() + adaptive.shape(0));
+            dump.norm.assign(norm.data(), norm.data() + norm.shape(0));
+            const std::size_t size = dump.index.size();
+            if (dump.w.size() != size || dump.adaptive.size() != size || dump.norm.size() != size) {
+              throw std::invalid_argument("weights of different lengths");
+            }
+            self.engine().load(model, dump);
+          })
       .def("state",
            [](PyEngine& self, std::uint32_t model) {
              const auto held = self.lock();
              const ModelState s = self.engine().state(model);
-             return std::tuple(s.sum_norm_x, s.total_weight, s.low, s.high, s.gravity, s.contraction);
+             return std::tuple(s.sum_norm_x, s.total_weight, s.low, s.high, s.gravity,
+                               s.contraction);
            })
       .def("set_state",
            [](PyEngine& self, std::uint32_t model,
               const std::tuple<double, double, float, float, double, double>& s) {
              const auto held = self.lock();
-             self.engine().set_state(model, {std::get<0>(s), std::get<1>(s), std::get<2>(s), std::get<3>(s),
-                                             std::get<4>(s), std::get<5>(s)});
+             self.engine().set_state(model, {std::get<0>(s), std::get<1>(s), std::get<2>(s),
+                                             std::get<3>(s), std::get<4>(s), std::get<5>(s)});
            })
-      .def_prop_ro("bytes", [](PyEngine& self) { return self.alone([](Engine& e) { return e.bytes(); }); })
+      .def_prop_ro("bytes", property([](Engine& e) { return e.bytes(); }))
       .def_prop_ro("kernel", [](PyEngine& self) { return self.engine().kernel()->name; });
 
   module.def("kernels", [] {
@@ -203,13 +226,20 @@ NB_MODULE(_native, module) {
     }
     return names;
   });
-  module.def("murmur", [](nb::bytes data, std::uint32_t seed) { return murmur({data.c_str(), data.size()}, seed); });
-  module.def("hash_name", [](std::string_view name, std::uint32_t seed) { return hash_name(name, seed); });
+  module.def("murmur", [](nb::bytes data, std::uint32_t seed) {
+    return murmur({data.c_str(), data.size()}, seed);
+  });
+  module.def("hash_name",
+             [](std::string_view name, std::uint32_t seed) { return hash_name(name, seed); });
   module.def("read_line", [](nb::handle line) -> nb::object {
     Groups groups;
     Example example;
-    const bool is_bytes = PyBytes_Check(line.ptr()) != 0;
-    const auto text = is_bytes ? std::string_view(PyBytes_AS_STRING(line.ptr()), nb::len(line)) : utf8_of(line);
+    std::optional<std::string_view> text;
+    if (PyBytes_Check(line.ptr()) != 0) {
+      text = std::string_view(PyBytes_AS_STRING(line.ptr()), nb::len(line));
+    } else {
+      text = utf8_of(line);
+    }
     if (!text || !parse_line(*text, groups, example)) return nb::none();
     nb::list runs;
     for (const Run& run : example.runs) {
@@ -217,10 +247,13 @@ NB_MODULE(_native, module) {
       for (std::uint32_t i = run.begin; i < run.end; ++i) {
         features.append(nb::make_tuple(example.hashes[i], static_cast<double>(example.values[i])));
       }
-      runs.append(nb::make_tuple(nb::str(groups[run.group].name.data(), groups[run.group].name.size()), features));
+      const std::string& name = groups[run.group].name;
+      runs.append(nb::make_tuple(nb::str(name.data(), name.size()), features));
     }
-    nb::object label = example.labelled ? nb::cast(static_cast<double>(example.label)) : nb::none();
-    return nb::make_tuple(runs, label, static_cast<double>(example.weight), static_cast<double>(example.initial),
+    nb::object label = nb::none();
+    if (example.labelled) label = nb::cast(static_cast<double>(example.label));
+    return nb::make_tuple(runs, label, static_cast<double>(example.weight),
+                          static_cast<double>(example.initial),
                           nb::str(example.tag.data(), example.tag.size()));
   });
 }

@@ -5,11 +5,13 @@
 
 namespace chacha {
 
-void Example::arrange(const Groups& groups, std::vector<std::uint32_t>& empty) {
+// Drops empty runs, joins neighbours of one group, and regroups the rest if a letter is not in one
+// piece.
+void Example::drop_empty_runs(const Groups& groups, std::vector<std::uint32_t>& empty) {
   std::array<std::uint64_t, 4> seen{};
   bool again = false;  // a letter comes back after another one
   int last = -1;
-  std::size_t kept = 0;
+  std::size_t count = 0;
   for (const Run run : runs) {
     if (run.begin == run.end) {
       empty.push_back(run.group);
@@ -23,16 +25,17 @@ void Example::arrange(const Groups& groups, std::vector<std::uint32_t>& empty) {
       word |= bit;
       last = static_cast<int>(letter);
     }
-    if (!again && kept > 0 && runs[kept - 1].group == run.group) {
-      runs[kept - 1].end = run.end;
+    if (!again && count > 0 && runs[count - 1].group == run.group) {
+      runs[count - 1].end = run.end;
     } else {
-      runs[kept++] = run;
+      runs[count++] = run;
     }
   }
-  runs.resize(kept);
+  runs.resize(count);
   if (again) regroup(groups);
 }
 
+// Puts the runs of one letter together.
 void Example::regroup(const Groups& groups) {
   std::swap(old_runs_, runs);
   old_hashes_ = hashes;

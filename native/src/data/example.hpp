@@ -1,4 +1,4 @@
-// One example: features by group, hashed, in VW's order; a label, a weight, an initial prediction.
+// One example: hashed features by group in VW's order, a label, a weight, an initial prediction.
 #pragma once
 
 #include <array>
@@ -6,13 +6,13 @@
 #include <string_view>
 #include <vector>
 
+#include "base/pod.hpp"
 #include "data/absent.hpp"
 #include "data/groups.hpp"
-#include "base/pod.hpp"
 
 namespace chacha {
 
-// The features [begin, end) of one group, next to each other. VW calls it an extent.
+// Neighbouring features [begin, end) of one group; VW calls it an extent.
 struct Run {
   std::uint32_t group;
   std::uint32_t begin;
@@ -24,12 +24,12 @@ struct Example {
   float label = 0.0F;
   float weight = 1.0F;
   float initial = 0.0F;
-  std::string_view tag;               // into the text that was parsed
-  Pod<Run> runs;              // as they stand, empty ones too
+  std::string_view tag;       // part of the text that was parsed
+  Pod<Run> runs;              // including empty ones, before order_runs
   Pod<std::uint32_t> hashes;  // of all features
   Pod<float> values;
 
-  // Derived groups come behind those of the example itself.
+  // Derived groups come after the raw ones.
   std::size_t raw_runs() const { return derived_ ? raw_runs_ : runs.size(); }
   std::size_t raw_features() const { return derived_ ? raw_features_ : hashes.size(); }
   bool has_derived() const { return runs.size() > raw_runs(); }
@@ -47,7 +47,7 @@ struct Example {
 
   void clear() {
     derived_ = false;
-    settled_ = true;
+    ordered_ = true;
     letters_ = {};
     labelled = false;
     label = 0.0F;
@@ -62,13 +62,13 @@ struct Example {
   void open(std::uint32_t group, unsigned char letter) {
     std::uint64_t& word = letters_[letter >> 6];
     const std::uint64_t bit = std::uint64_t{1} << (letter & 63U);
-    settled_ &= (word & bit) == 0;
+    ordered_ &= (word & bit) == 0;
     word |= bit;
-    Run& run = runs.add();  // field by field: the processor waits for halves put together
+    Run& run = runs.add();  // field by field: a combined write would stall later reads
     run.group = group;
     run.begin = run.end = static_cast<std::uint32_t>(hashes.size());
   }
-  // Without a branch: which features are zero is hard to foresee. Needs room for one more.
+  // Without a branch, which would be hard to predict. Needs room for one more feature.
   void add_unless_zero(std::uint32_t hash, float value) {
     hashes.put(hash);
     values.put(value);
@@ -87,25 +87,24 @@ struct Example {
   void close() {
     Run& run = runs.back();
     run.end = static_cast<std::uint32_t>(hashes.size());
-    settled_ &= run.begin < run.end;
+    ordered_ &= run.begin < run.end;
   }
 
-  bool settled() const { return settled_; }
-  // Bring the runs into VW's order: those of one first letter together, letters in order of
-  // appearance; empty runs are dropped, neighbours of one group are joined. `empty` receives the
-  // groups of the dropped ones, which the stream has shown all the same.
-  void settle(const Groups& groups, std::vector<std::uint32_t>& empty) {
+  // Brings the runs into VW's order: groups of one first letter together, letters in order of
+  // appearance. Drops empty runs and joins neighbours of one group. `empty` receives the groups of
+  // dropped runs, which count as groups of the stream all the same.
+  void order_runs(const Groups& groups, std::vector<std::uint32_t>& empty) {
     empty.clear();
-    if (!settled_) arrange(groups, empty);
+    if (!ordered_) drop_empty_runs(groups, empty);
   }
 
  private:
-  void arrange(const Groups& groups, std::vector<std::uint32_t>& empty);
+  void drop_empty_runs(const Groups& groups, std::vector<std::uint32_t>& empty);
   void regroup(const Groups& groups);
 
   bool derived_ = false;
   std::size_t raw_runs_ = 0, raw_features_ = 0;
-  bool settled_ = true;  // as long as every run has a letter of its own, and a feature
+  bool ordered_ = true;  // as long as every run has another letter, and a feature
   std::array<std::uint64_t, 4> letters_{};
 
   Pod<Run> old_runs_;

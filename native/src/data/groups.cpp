@@ -5,9 +5,7 @@
 namespace chacha {
 namespace {
 
-std::size_t mixed(std::string_view name) {
-  return murmur(name, 0x9747b28cU);
-}
+std::size_t mixed(std::string_view name) { return murmur(name, 0x9747b28cU); }
 
 }  // namespace
 
@@ -26,7 +24,7 @@ std::uint32_t Groups::find_or_add(std::string_view name) {
     return find_or_add(name);
   }
   const Group group{std::string(name), group_seed(name), static_cast<unsigned char>(name[0])};
-  letters_.resize(number);  // after a failure there may be one too many
+  letters_.resize(number);  // a failed call may have left one more
   seeds_.resize(number);
   letters_.push_back(group.letter);
   seeds_.push_back(group.seed);

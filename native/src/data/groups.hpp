@@ -1,4 +1,4 @@
-// The groups (VW's namespaces) by name: each has a number, its first byte and its hash seed.
+// The groups of a stream, VW's namespaces: each has a number, a letter and a hash seed.
 #pragma once
 
 #include <array>
@@ -17,16 +17,16 @@ struct Group {
   unsigned char letter;  // VW keeps features by the first byte of their group
 };
 
-// Names are never forgotten: a group keeps its number.
+// Groups are never removed, so a group keeps its number.
 class Groups {
  public:
   Groups();
 
-  // The number of a group; a new name gets the next one.
+  // The number of a group; a new name gets the next number.
   std::uint32_t number(std::string_view name) {
     if (name.size() == 1) {
-      const std::uint32_t known = by_letter_[static_cast<unsigned char>(name[0])];
-      if (known != kNone) return known;
+      const std::uint32_t number = by_letter_[static_cast<unsigned char>(name[0])];
+      if (number != kNone) return number;
     }
     return find_or_add(name);
   }
@@ -43,10 +43,10 @@ class Groups {
   void grow();
 
   std::vector<Group> groups_;
-  std::vector<unsigned char> letters_;  // as in the groups, closer together
-  std::vector<std::uint32_t> seeds_;
-  std::array<std::uint32_t, 256> by_letter_{};
-  std::vector<std::uint32_t> table_;  // open addressing over the names' hashes
+  std::vector<unsigned char> letters_;          // of groups_, in less memory
+  std::vector<std::uint32_t> seeds_;            // of groups_
+  std::array<std::uint32_t, 256> by_letter_{};  // groups whose name is one byte
+  std::vector<std::uint32_t> table_;            // open addressing over the names' hashes
 };
 
 }  // namespace chacha

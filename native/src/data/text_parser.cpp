@@ -11,14 +11,14 @@ namespace {
 
 constexpr std::size_t kMostFeatures = 0xfffffff0U;
 
-// A finite number, or nothing. VW reads an empty text as 0.
+// Reads a finite number; false if the text is none. VW reads an empty text as 0.
 bool read_finite(std::string_view text, float& value) {
   const Number number = read_number(text);
   value = number.value;
   return number.read == Read::kNumber && std::isfinite(value);
 }
 
-// For the short numbers that are most common: 10^k, and 10^-k as VW has it, by repeated division.
+// For short numbers, the common case: 10^k, and 10^-k by repeated division, as in VW.
 constexpr int kMostShort = 9;  // digits
 struct Powers {
   float tens[kMostShort + 1];
@@ -33,11 +33,11 @@ struct Powers {
   }
 };
 constexpr Powers kPowers;
-constexpr std::uint32_t kExact = 16777000;  // up to here VW adds up digits without rounding
+constexpr std::uint32_t kExact = 16777000;  // VW accumulates smaller numbers without rounding
 
 inline bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-// Eight bytes at once. Of the bytes told, the first is one for sure; those behind it may not be.
+// Eight bytes at once. The lowest marked byte is always right; those above it may be false.
 constexpr int kWord = 8;
 constexpr std::uint64_t kOnes = 0x0101010101010101U;
 constexpr std::uint64_t kHighs = 0x8080808080808080U;
@@ -47,11 +47,13 @@ inline std::uint64_t bytes_below(std::uint64_t bytes, std::uint64_t bound) {
 inline std::uint64_t bytes_equal(std::uint64_t bytes, char c) {
   return bytes_below(bytes ^ (kOnes * static_cast<unsigned char>(c)), 1);
 }
-inline int length_to(std::uint64_t told) { return told == 0 ? kWord : __builtin_ctzll(told) / 8; }
+inline int length_to(std::uint64_t marks) {
+  return marks == 0 ? kWord : __builtin_ctzll(marks) / 8;
+}
 
-// Reads `-12.345` or `-12.345e+0` up to a blank or the end, if its digits are exact as a float; null
-// if it is anything else. VW multiplies the first by its 10^-3; the second it leaves to strtof, which
-// gives the nearest float, as one division of two exact floats does.
+// Reads `-12.345` or `-12.345e+0` up to a blank or the end, if its digits are exact as a float;
+// returns null for anything else. VW multiplies the first form by its 10^-3. It passes the second
+// to strtof, which gives the nearest float, as one division of two exact floats does.
 inline const char* read_short(const char* p, const char* end, float& value) {
   const bool negative = p < end && *p == '-';
   p += negative;
@@ -77,7 +79,8 @@ inline const char* read_short(const char* p, const char* end, float& value) {
   value = static_cast<float>(static_cast<std::int32_t>(digits));
   if (negative) value = -value;
   if (p < end && !is_blank(*p)) {
-    if (end - p < 3 || std::memcmp(p, "e+0", 3) != 0 || (end - p > 3 && !is_blank(p[3]))) return nullptr;
+    if (end - p < 3 || std::memcmp(p, "e+0", 3) != 0) return nullptr;
+    if (end - p > 3 && !is_blank(p[3])) return nullptr;
     value /= kPowers.tens[decimals];
     return p + 3;
   }
@@ -85,12 +88,13 @@ inline const char* read_short(const char* p, const char* end, float& value) {
   return p;
 }
 
-// What stands before the first bar.
+// Parses the text before the first bar.
 bool parse_head(std::string_view head, Example& example) {
   if (head.empty()) return true;
   float value;
   const char* end = head.data() + head.size();
-  if (const char* p = read_short(head.data(), end, value); p != nullptr && p + 1 == end && *p == ' ') {
+  const char* p = read_short(head.data(), end, value);
+  if (p != nullptr && p + 1 == end && *p == ' ') {
     example.labelled = true;  // `label |`, by far the most common
     example.label = value;
     return true;
@@ -117,7 +121,8 @@ bool parse_head(std::string_view head, Example& example) {
     example.labelled = true;
     if (!read_finite(words[0], example.label)) return false;
   }
-  if (count > 1 && (!read_finite(words[1], example.weight) || example.weight < 0.0F)) return false;
+  if (count > 1 && !read_finite(words[1], example.weight)) return false;
+  if (example.weight < 0.0F) return false;
   return count <= 2 || read_finite(words[2], example.initial);
 }
 
@@ -162,7 +167,8 @@ class BodyParser {
     if (name.empty()) return false;
     if (stop < end_ && *stop == ':') {
       const char* after = word_end(stop + 1);
-      if (!read_finite({stop + 1, static_cast<std::size_t>(after - stop - 1)}, scale_)) return false;
+      const std::string_view weight(stop + 1, static_cast<std::size_t>(after - stop - 1));
+      if (!read_finite(weight, scale_)) return false;
       stop = after;
     }
     start(name);
@@ -176,14 +182,15 @@ class BodyParser {
     example_.open(number, groups_.letter(number));
   }
 
-  // Short words without a value, a blank behind each: their ends are found and their hashes made
-  // without a branch on their lengths. Stops at anything else; false if there is none.
+  // Parses short words without a value, each followed by a blank, without a branch on their
+  // lengths. Stops at anything else; false if there is no such word.
   bool short_words() {
     const char* p = p_;
     while (end_ - p >= kWord && scale_ != 0.0F && !is_digit(*p)) {
       std::uint64_t bytes;
       std::memcpy(&bytes, p, sizeof bytes);
-      const int size = length_to(bytes_below(bytes, ' ' + 1) | bytes_equal(bytes, ':') | bytes_equal(bytes, '|'));
+      const int size = length_to(bytes_below(bytes, ' ' + 1) | bytes_equal(bytes, ':') |
+                                 bytes_equal(bytes, '|'));
       if (size == 0 || size == kWord || !is_blank(p[size])) break;
       example_.reserve(1);
       example_.add_unless_zero(murmur_short(bytes, size, seed_), scale_);
@@ -212,7 +219,7 @@ class BodyParser {
     }
     if (p_ == end_ || *p_ != ':') return add(hash, 1.0F);
     const bool named = p_ > name;
-    if (end_ - p_ > 1 && p_[1] == '0' && (end_ - p_ == 2 || is_blank(p_[2]))) {  // `:0`, dropped
+    if (end_ - p_ > 1 && p_[1] == '0' && (end_ - p_ == 2 || is_blank(p_[2]))) {  // `:0` is dropped
       anonymous_ += named ? 0 : 1;
       p_ += 2;
       return true;
@@ -228,7 +235,9 @@ class BodyParser {
     if (text.empty()) return false;
     const Number number = read_number(text);
     if (number.read == Read::kUnclear) return false;
-    if (number.read == Read::kNumber) return add(named ? hash : seed_ + anonymous_++, number.value);
+    if (number.read == Read::kNumber) {
+      return add(named ? hash : seed_ + anonymous_++, number.value);
+    }
     if (p_ < end_ && *p_ == '|') return false;  // VW takes the bar as part of the word
     example_.add(hash_name(text, hash), 1.0F);
     return true;
@@ -251,12 +260,13 @@ class BodyParser {
   float scale_ = 1.0F;
 };
 
-// Whether a line holds bytes that need a second look: not ASCII, or a line break.
+// Whether a line has a line break or a byte that is not ASCII.
 bool has_odd_bytes(std::string_view line) {
   unsigned char odd = 0;
   for (const char c : line) {
     const auto byte = static_cast<unsigned char>(c);
-    odd |= static_cast<unsigned char>(byte & 0x80U) | static_cast<unsigned char>(byte == '\r' || byte == '\n');
+    odd |= static_cast<unsigned char>(byte & 0x80U);
+    odd |= static_cast<unsigned char>(byte == '\r' || byte == '\n');
   }
   return odd != 0;
 }
@@ -294,17 +304,20 @@ bool is_utf8(std::string_view text) {
 bool parse_line(std::string_view line, Groups& groups, Example& example) {
   example.clear();
   while (!line.empty() && (line.back() == '\r' || line.back() == '\n')) line.remove_suffix(1);
-  if (has_odd_bytes(line) && (line.find_first_of("\r\n") != std::string_view::npos || !is_utf8(line))) return false;
+  if (has_odd_bytes(line)) {
+    if (line.find_first_of("\r\n") != std::string_view::npos || !is_utf8(line)) return false;
+  }
   const void* bar = line.empty() ? nullptr : std::memchr(line.data(), '|', line.size());
   if (bar == nullptr) return false;
   const char* body = static_cast<const char*>(bar);
-  if (!parse_head({line.data(), static_cast<std::size_t>(body - line.data())}, example)) return false;
+  const std::string_view head(line.data(), static_cast<std::size_t>(body - line.data()));
+  if (!parse_head(head, example)) return false;
   return BodyParser(body, line.data() + line.size(), groups, example).parse();
 }
 
 namespace {
 
-// The next word of a text, which loses it with the blank behind; empty before a blank.
+// Removes the next word and the blank after it from a text; the word is empty before a blank.
 std::string_view next_word(std::string_view& text) {
   const std::size_t stop = std::min(text.find_first_of(" \t\r\n"), text.size());
   const std::string_view word = text.substr(0, stop);
@@ -312,14 +325,15 @@ std::string_view next_word(std::string_view& text) {
   return word;
 }
 
-// A feature of a line: its hash, whether it is there at all, and its name, which has no colon.
-struct Named {
+// A feature of a line. The name has no colon.
+struct NamedFeature {
   std::uint32_t hash;
-  bool there;
+  bool there;  // its value is not 0
   std::string name;
 };
 
-Named named_feature(std::string_view word, std::uint32_t seed, float scale, std::uint32_t& anonymous) {
+NamedFeature named_feature(std::string_view word, std::uint32_t seed, float scale,
+                           std::uint32_t& anonymous) {
   const std::size_t colon = std::min(word.find(':'), word.size());
   const std::string_view name = word.substr(0, colon);
   const std::string_view text = word.substr(std::min(colon + 1, word.size()));
@@ -329,8 +343,8 @@ Named named_feature(std::string_view word, std::uint32_t seed, float scale, std:
   if (number.read == Read::kNumber) {
     const bool there = number.value * scale != 0.0F;
     if (!name.empty()) return {hash, there, std::string(name)};
-    const std::uint32_t own = anonymous++;
-    return {seed + own, there, std::to_string(own)};
+    const std::uint32_t number_of_feature = anonymous++;
+    return {seed + number_of_feature, there, std::to_string(number_of_feature)};
   }
   std::string joined(name.empty() ? text : word);
   std::replace(joined.begin(), joined.end(), ':', '=');
@@ -339,23 +353,24 @@ Named named_feature(std::string_view word, std::uint32_t seed, float scale, std:
 
 }  // namespace
 
-// Looked for from the beginning: it is asked once for a column.
+// Parses the line again: this is called once per column.
 std::string TextNames::name(const Groups& groups, std::uint32_t group, std::uint32_t hash) const {
   const std::uint32_t seed = groups.seed(group);
   for (std::size_t bar = line.find('|'); bar != std::string_view::npos;) {
     const std::size_t next = line.find('|', bar + 1);
-    std::string_view part = line.substr(bar + 1, (next == std::string_view::npos ? line.size() : next) - bar - 1);
+    std::string_view part = line.substr(bar + 1, std::min(next, line.size()) - bar - 1);
     bar = next;
     const std::string_view head = next_word(part);
     const std::size_t colon = std::min(head.find(':'), head.size());
-    const std::string_view own = head.empty() ? std::string_view(&kDefaultGroup, 1) : head.substr(0, colon);
-    if (own != groups[group].name) continue;
+    const std::string_view name =
+        head.empty() ? std::string_view(&kDefaultGroup, 1) : head.substr(0, colon);
+    if (name != groups[group].name) continue;
     const float scale = colon < head.size() ? read_number(head.substr(colon + 1)).value : 1.0F;
     std::uint32_t anonymous = 0;
     while (!part.empty()) {
       const std::string_view word = next_word(part);
       if (word.empty()) continue;
-      Named feature = named_feature(word, seed, scale, anonymous);
+      NamedFeature feature = named_feature(word, seed, scale, anonymous);
       if (feature.there && feature.hash == hash) return std::move(feature.name);
     }
   }

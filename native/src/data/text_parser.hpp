@@ -1,26 +1,26 @@
-// VW text to examples: `[label [weight [initial]]] ['tag]|group[:weight] feature[:value] ...`.
+// Parser of VW text: `[label [weight [initial]]] ['tag]|group[:weight] feature[:value] ...`.
+// Twin: parse_line in src/chacha/data/example.py.
 #pragma once
 
 #include <string_view>
 
-#include "features/derivation.hpp"
 #include "data/example.hpp"
+#include "data/groups.hpp"
+#include "data/names.hpp"
 
 namespace chacha {
 
-// Reads one line, without its end, into `example`. False if anything about the line is unusual
-// enough that the caller should look at it again (and, mostly, refuse it): what is read here is
-// read exactly as Vowpal Wabbit does, what VW would warn about or misread is not read here.
+// Parses one line, without its end, into `example`, exactly as Vowpal Wabbit does. False if VW
+// would warn about the line or misread it: then the caller looks closer and mostly refuses it.
 // `groups` may gain names even then. Never reads beyond the line.
 bool parse_line(std::string_view line, Groups& groups, Example& example);
 
-// The names of the features of a line that was read.
+// The names of the features of a parsed line.
 struct TextNames : Names {
   std::string_view line;
   std::string name(const Groups& groups, std::uint32_t group, std::uint32_t hash) const override;
 };
 
-// Whether bytes are UTF-8 text.
 bool is_utf8(std::string_view text);
 
 }  // namespace chacha

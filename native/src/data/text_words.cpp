@@ -7,12 +7,14 @@
 namespace chacha {
 namespace {
 
-// The letters of words in lower case; 0 for what stands between words.
+// The letters of words in lower case; 0 for all other characters.
 struct Letters {
   char of[256];
   constexpr Letters() : of{} {
     for (char c = '0'; c <= '9'; ++c) of[static_cast<unsigned char>(c)] = c;
-    for (char c = 'a'; c <= 'z'; ++c) of[static_cast<unsigned char>(c)] = of[static_cast<unsigned char>(c - 'a' + 'A')] = c;
+    for (char c = 'a'; c <= 'z'; ++c) {
+      of[static_cast<unsigned char>(c)] = of[static_cast<unsigned char>(c - 'a' + 'A')] = c;
+    }
     of[static_cast<unsigned char>('_')] = '_';
   }
 };
@@ -55,7 +57,8 @@ WordCounter::Word& WordCounter::find_or_add(std::string_view letters, std::uint3
   return words_.back();
 }
 
-bool WordCounter::count(std::string_view text, std::vector<std::uint32_t>& hashes, std::vector<float>& values) {
+bool WordCounter::count(std::string_view text, std::vector<std::uint32_t>& hashes,
+                        std::vector<float>& values) {
   unsigned char all = 0;
   lower_.resize(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -65,7 +68,7 @@ bool WordCounter::count(std::string_view text, std::vector<std::uint32_t>& hashe
   }
   if (all >= 0x80) return false;
   next_text();
-  const char* p = lower_.c_str();  // a 0 stands at its end
+  const char* p = lower_.c_str();  // ends with a 0
   const char* const last = p + lower_.size();
   for (; p < last; ++p) {
     const char* const begin = p;

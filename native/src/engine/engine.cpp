@@ -17,7 +17,8 @@ void Record::clear() {
   tags.clear();
 }
 
-Engine::Engine(int observed_bits, const Kernel* kernel) : kernel_(kernel), observed_(observed_bits) {}
+Engine::Engine(int observed_bits, const Kernel* kernel)
+    : kernel_(kernel), observed_(observed_bits) {}
 
 Bank& Engine::bank_of(int bits) {
   for (const auto& bank : banks_) {
@@ -33,15 +34,18 @@ Bank& Engine::bank_of(int bits) {
   return *banks_.back();
 }
 
-std::uint32_t Engine::start(int bits, const Options& options, const std::vector<std::vector<std::string>>& products,
-                            int from, float damping) {
+std::uint32_t Engine::start(int bits, const Options& options,
+                            const std::vector<std::vector<std::string>>& products, int from,
+                            float damping) {
   if (bits < 1 || bits > 32) throw std::invalid_argument("a model has 1 to 32 bits");
-  if (!(damping >= 0.0F && std::isfinite(damping))) throw std::invalid_argument("damping is a number of at least 0");
+  if (!(damping >= 0.0F && std::isfinite(damping))) {
+    throw std::invalid_argument("damping is a number of at least 0");
+  }
   Model model;
   for (const auto& names : products) {
     GroupList groups;
     for (const std::string& name : names) groups.push_back(groups_.number(name));
-    if (groups.size() < 2 && (groups.empty() || !derivation_.knows(groups[0]))) {
+    if (groups.size() < 2 && (groups.empty() || !derivation_.is_derived(groups[0]))) {
       throw std::invalid_argument("a product has at least two groups, or is a derived one");
     }
     model.products.push_back(std::move(groups));
@@ -52,7 +56,9 @@ std::uint32_t Engine::start(int bits, const Options& options, const std::vector<
   int lane = -1;
   if (from >= 0) {
     const Model& source = live(static_cast<std::uint32_t>(from));
-    if (source.bank->bits() != bits) throw std::invalid_argument("a copy has as many bits as its source");
+    if (source.bank->bits() != bits) {
+      throw std::invalid_argument("a copy has as many bits as its source");
+    }
     lane = static_cast<int>(source.lane);
   }
   Derivation::Needed needed = find_needed(model, models_.size());
@@ -72,7 +78,9 @@ std::uint32_t Engine::start(int bits, const Options& options, const std::vector<
 Derivation::Needed Engine::find_needed(const Model& started, std::size_t stopped) const {
   std::vector<std::uint32_t> groups;
   const auto add = [&](const Model& model) {
-    for (const GroupList& product : model.products) groups.insert(groups.end(), product.begin(), product.end());
+    for (const GroupList& product : model.products) {
+      groups.insert(groups.end(), product.begin(), product.end());
+    }
   };
   add(started);
   for (std::size_t i = 0; i < models_.size(); ++i) {
@@ -86,23 +94,27 @@ void Engine::turn_on_derivation(std::size_t first) {
   derivation_.turn_on(first);
 }
 
-void Engine::add_derived(const std::string& name, Kind kind, const std::string& source, double parameter) {
-  const bool of_label = source.empty();
-  derivation_.add(groups_.number(name), kind, of_label ? kLabel : groups_.number(source), parameter);
-  derivation_.need(find_needed(Model(), models_.size()));  // models may have multiplied it before
+void Engine::add_derived(const std::string& name, Kind kind, const std::string& source,
+                         double parameter) {
+  const std::uint32_t source_group = source.empty() ? kLabel : groups_.number(source);
+  derivation_.add(groups_.number(name), kind, source_group, parameter);
+  derivation_.need(find_needed(Model(), models_.size()));  // models may already multiply it
 }
 
-std::vector<Engine::NamedFeatures> Engine::derived_features(const std::vector<std::string>& groups) {
+std::vector<Engine::NamedFeatures> Engine::derived_features(
+    const std::vector<std::string>& groups) {
   derivation_.derive(example_, false, *names_);
-  std::vector<NamedFeatures> found;
-  for (const std::string& name : groups) found.push_back(derivation_.named(example_, groups_.number(name)));
-  return found;
+  std::vector<NamedFeatures> features;
+  for (const std::string& name : groups) {
+    features.push_back(derivation_.named_features(example_, groups_.number(name)));
+  }
+  return features;
 }
 
-void Engine::settle(const Names& names) {
+void Engine::order_runs(const Names& names) {
   names_ = &names;
   derivation_.set_apart(example_);
-  example_.settle(groups_, empty_);
+  example_.order_runs(groups_, empty_);
 }
 
 void Engine::stop(std::uint32_t model) {
@@ -116,11 +128,13 @@ void Engine::stop(std::uint32_t model) {
 }
 
 const Engine::Model& Engine::live(std::uint32_t model) const {
-  if (model >= models_.size() || models_[model].bank == nullptr) throw std::out_of_range("no model has that number");
+  if (model >= models_.size() || models_[model].bank == nullptr) {
+    throw std::out_of_range("no model has that number");
+  }
   return models_[model];
 }
 
-// The last model of a bank takes its memory with it.
+// Frees the memory of banks without a model.
 void Engine::drop_empty_banks() noexcept {
   for (std::size_t i = banks_.size(); i-- > 0;) {
     if (banks_[i]->live() > 0) continue;
@@ -130,7 +144,6 @@ void Engine::drop_empty_banks() noexcept {
   }
 }
 
-// The label as the loss takes it; false if it cannot.
 bool Engine::take_label() {
   if (!example_.labelled) return false;
   float& y = example_.label;
@@ -144,10 +157,13 @@ bool Engine::take_label() {
 void Engine::predict() {
   derivation_.derive(example_, false, *names_);
   for (const auto& bank : banks_) bank->expand(example_, false);
-  for (std::size_t i = 0; i < banks_.size(); ++i) banks_[i]->predict(example_, by_lane_[i].data());
+  for (std::size_t i = 0; i < banks_.size(); ++i) {
+    banks_[i]->predict(example_, by_lane_[i].data());
+  }
   for (Model& model : models_) {
     for (std::size_t i = 0; i < banks_.size(); ++i) {
-      if (model.bank == banks_[i].get()) model.raw = static_cast<double>(by_lane_[i][model.lane]);
+      if (model.bank != banks_[i].get()) continue;
+      model.raw = static_cast<double>(by_lane_[i][model.lane]);
     }
   }
 }
@@ -163,7 +179,8 @@ void Engine::learn_all() noexcept {
   for (std::size_t i = 0; i < banks_.size(); ++i) {
     banks_[i]->learn(example_, by_lane_[i].data());
     for (Model& model : models_) {
-      if (model.bank == banks_[i].get()) model.raw = static_cast<double>(by_lane_[i][model.lane]);
+      if (model.bank != banks_[i].get()) continue;
+      model.raw = static_cast<double>(by_lane_[i][model.lane]);
     }
   }
 }
@@ -173,44 +190,50 @@ void Engine::set_rules(const ServedLoss& loss, const SampleComplexity& evidence)
   evidence_ = evidence;
 }
 
-void Engine::set_contenders(std::vector<Contender> contenders, std::uint32_t incumbent, std::int64_t challengers,
-                            bool restless) {
+void Engine::set_contenders(std::vector<Contender> contenders, std::uint32_t incumbent,
+                            std::int64_t challengers, bool decide_anyway) {
   live(incumbent);
   for (const Contender& contender : contenders) live(contender.model);
   for (std::size_t i = 0; i < race_.size(); ++i) {
-    if (race_.model(i) != Race::kNobody) models_[race_.model(i)].standing = race_.standing(i);
+    if (race_.model(i) == ChampionChallengers::kNoModel) continue;
+    models_[race_.model(i)].standing = race_.standing(i);
   }
-  race_.line_up(std::move(contenders), challengers, restless);
-  for (std::size_t i = 0; i < race_.size(); ++i) race_.set_standing(i, models_[race_.model(i)].standing);
+  race_.set_contenders(std::move(contenders), challengers, decide_anyway);
+  for (std::size_t i = 0; i < race_.size(); ++i) {
+    race_.set_standing(i, models_[race_.model(i)].standing);
+  }
   incumbent_ = incumbent;
   due_ = false;
   count_features();
 }
 
-void Engine::set_contest_rules(const ServedLoss& loss, const PairedRules& rules, const BlendRules& blending,
-                               double share, double rate) {
+void Engine::set_contest_rules(const ServedLoss& loss, const PairedRules& rules,
+                               const BlendRules& blending, double share, double rate) {
   loss_ = loss;
   contested_ = true;
   contest_.set_rules(rules, blending);
   screen_.set_rules(share, rate);
 }
 
-void Engine::set_contest(std::uint32_t champion, std::vector<Challenger> challengers, const Serving& serving,
-                         double level, std::int64_t charged, bool restless) {
+void Engine::set_contest(std::uint32_t champion, std::vector<Challenger> challengers,
+                         const Serving& serving, double level, std::int64_t charged,
+                         bool decide_anyway) {
   live(champion);
   for (const Challenger& challenger : challengers) live(challenger.model);
-  if (serving.other != Serving::kNobody && serving.other >= challengers.size()) {
+  if (serving.other != Serving::kNoChallenger && serving.other >= challengers.size()) {
     throw std::out_of_range("no challenger has that place");
   }
-  contest_.line_up(champion, std::move(challengers), serving, level, charged, restless);
+  contest_.set_state(champion, std::move(challengers), serving, level, charged, decide_anyway);
   incumbent_ = champion;
   due_ = false;
 }
 
 double Engine::served_now() const {
-  const double own = models_[incumbent_].raw;
-  if (!contested_ || contest_.serving().other == Serving::kNobody) return own;
-  return contest_.serving().served(own, models_[contest_.challengers()[contest_.serving().other].model].raw);
+  const double incumbent = models_[incumbent_].raw;
+  const Serving& serving = contest_.serving();
+  if (!contested_ || serving.other == Serving::kNoChallenger) return incumbent;
+  const Challenger& other = contest_.challengers()[serving.other];
+  return serving.served(incumbent, models_[other.model].raw);
 }
 
 Standing Engine::standing(std::uint32_t model) const {
@@ -220,7 +243,7 @@ Standing Engine::standing(std::uint32_t model) const {
 
 void Engine::count_features() noexcept {
   for (std::size_t i = 0; i < race_.size(); ++i) {
-    if (race_.model(i) == Race::kNobody) continue;
+    if (race_.model(i) == ChampionChallengers::kNoModel) continue;
     race_.set_complexity(i, observed_.complexity(models_[race_.model(i)].products));
   }
 }
@@ -230,37 +253,41 @@ void Engine::observe() {
   if (observed_.observe(example_, empty_, nullptr)) count_features();
 }
 
-// Finds the places of all features: of a row of numbers in a grid (as long as it has all that was
-// read, and nothing more), of anything else one by one.
+// Finds the places of all features: in a grid of places if the example is a row of a table of
+// numbers and nothing else, one by one otherwise.
 void Engine::expand() {
   const bool derived = example_.has_derived();
-  const bool row = tile_.block != nullptr && tile_.grid && !tile_.filled && !derived && !derivation_.has_given();
+  const bool row = rows_.is_sparse_row_of_numbers() && !derived && !derivation_.has_given();
   for (const auto& bank : banks_) {
-    if (row && bank->lay_out(tile_.parts, tile_.number)) {
-      bank->expand_row(example_, tile_.kept.data());
+    if (row && bank->lay_out(rows_.table_parts(), rows_.table_number())) {
+      bank->expand_row(example_, rows_.present_columns());
     } else {
-      bank->expand(example_, true, tile_.again && !derived);
+      bank->expand(example_, true, rows_.repeats_features() && !derived);
     }
   }
 }
 
 Status Engine::step(const Forecast* forecast) {
   if (due_) return Status::kOverdue;
-  const bool new_group = !tile_.again && observed_.prepare(example_, empty_, groups_);
+  const bool new_group = !rows_.repeats_features() && observed_.prepare(example_, empty_, groups_);
   if (waiting_ == Wait::kNextExample || (waiting_ == Wait::kNewGroup && new_group)) {
     observe();
     return Status::kBegin;
   }
-  if (!(contested_ ? contest_.whole() : race_.whole())) throw std::logic_error("a contender was stopped, or none was set");
+  if (!(contested_ ? contest_.complete() : race_.complete())) {
+    throw std::logic_error("a contender was stopped, or none was set");
+  }
   if (derivation_.on()) derivation_.derive(example_, true, *names_);
   if (contested_) screen_.prepare(example_, groups_.size(), contest_.live());
   expand();
   // From here on nothing throws: an example is learned as a whole, or not at all.
-  const bool fresh = observed_expansion_ != banks_.front()->expansion();
-  observed_expansion_ = banks_.front()->expansion();
-  // What a bank remembers of features helps if it tells all apart that are to be counted.
-  Bank* known = banks_.front()->bits() >= observed_.bits() ? banks_.front().get() : nullptr;
-  const bool grown = fresh ? observed_.observe(example_, empty_, known) : observed_.observe_label(example_, empty_);
+  const Bank& bank = *banks_.front();
+  const bool changed = observed_expansion_ != bank.expansion();
+  observed_expansion_ = bank.expansion();
+  // A bank remembers which features it has seen, if its bits tell apart all that are counted.
+  Bank* memory = bank.bits() >= observed_.bits() ? banks_.front().get() : nullptr;
+  const bool grown = changed ? observed_.observe(example_, empty_, memory)
+                             : observed_.observe_label(example_, empty_);
   if (grown) count_features();
   learn_all();
   charge(forecast);
@@ -278,8 +305,9 @@ void Engine::charge(const Forecast* forecast) noexcept {
   metrics_[0] += weight * loss_.first_metric(served_raw_, y);
   metrics_[1] += weight * loss_.second_metric(served_raw_, y);
   if (baseline_ >= 0) {
-    const double alone = forecast != nullptr ? forecast->alone : models_[static_cast<std::size_t>(baseline_)].raw;
-    alone_.add(loss_.loss(alone, y), weight);
+    const double raw =
+        forecast != nullptr ? forecast->baseline : models_[static_cast<std::size_t>(baseline_)].raw;
+    baseline_standing_.add(loss_.loss(raw, y), weight);
   }
   if (!(weight > 0)) return;
   if (contested_) {
@@ -311,13 +339,16 @@ void Engine::charge_contest(const Forecast* forecast, double y, double weight) n
     }
   }
   contest_.charge(loss_, served_raw_, y, weight);
-  screen_.learn(example_, derivation_, loss_.residual(contest_.champion_raw(), y), contest_.live());
+  const double residual = loss_.residual(contest_.champion_raw(), y);
+  screen_.learn(example_, derivation_, residual, contest_.live());
 }
 
 bool Engine::decide() noexcept {
   ++t_;
   if (contested_) return contest_.decide();
-  const double range = observed_.low() <= observed_.high() ? loss_.range(observed_.low(), observed_.high()) : 0.0;
+  const double low = observed_.low();
+  const double high = observed_.high();
+  const double range = low <= high ? loss_.range(low, high) : 0.0;
   std::size_t best = 0;
   const bool event = race_.decide(*kernel_, evidence_, range, best);
   if (!event) incumbent_ = race_.model(best);
@@ -326,8 +357,9 @@ bool Engine::decide() noexcept {
 
 void Record::reserve(std::size_t more) {
   if (!wanted) return;
-  const auto room = [more](auto& kept) {  // doubled: reserving just enough would copy all every time
-    if (kept.capacity() - kept.size() < more) kept.reserve(std::max(2 * kept.size(), kept.size() + more));
+  const auto room = [more](auto& column) {  // doubled, so that not every call copies everything
+    if (column.capacity() - column.size() >= more) return;
+    column.reserve(std::max(2 * column.size(), column.size() + more));
   };
   room(predictions);
   room(labels);
@@ -337,12 +369,12 @@ void Record::reserve(std::size_t more) {
   if (tags_wanted) room(tags);
 }
 
-// One example, recorded if that is wanted. Nothing throws once it is learned.
+// Learns one example and records it if that is wanted. Nothing throws once it is learned.
 Status Engine::recorded_step() {
   if (!record_.wanted) return step();
   const std::uint32_t serving = incumbent_;
   const Serving blend = contest_.serving();
-  const bool blended = contested_ && blend.other != Serving::kNobody;
+  const bool blended = contested_ && blend.other != Serving::kNoChallenger;
   const std::uint32_t other = blended ? contest_.challengers()[blend.other].model : serving;
   std::string tag(record_.tags_wanted ? example_.tag : std::string_view());
   record_.reserve(1);
@@ -357,10 +389,11 @@ Status Engine::recorded_step() {
   return status;
 }
 
-// Out of memory: what was learned counts, and the next example is tried again when asked for.
-Progress Engine::stopped(std::size_t at, std::size_t examples) {
+// Called where an exception is handled, such as lack of memory: what was learned counts, and the
+// next call tries the next example again.
+BlockProgress Engine::progress_after_failure(std::size_t at, std::size_t examples) {
   if (examples == 0) throw;
-  return {Status::kEnough, at, examples};
+  return {Status::kPaused, at, examples};
 }
 
 std::size_t Engine::bytes() const {

@@ -1,364 +1,329 @@
-// Rows of tables: columns to examples, and the engine's way over them.
+#include "engine/row_reader.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 
-#include "engine/engine.hpp"
-
 namespace chacha {
 namespace {
 
-constexpr std::size_t kTile = 64;   // rows that are cut out of a block at once
-constexpr std::size_t kFewest = 8;  // rows that are read as they are, after one with many holes
-constexpr std::size_t kMost = 1024;
+constexpr std::size_t kTileRows = 64;    // rows that are copied out of a block at once
+constexpr std::size_t kFewestPause = 8;  // rows without kept places after one with many holes
+constexpr std::size_t kMostPause = 1024;
+
+bool is_infinite(float value) { return std::fabs(value) > std::numeric_limits<float>::max(); }
+
+bool is_weight(float value) { return value >= 0.0F && std::isfinite(value); }
 
 }  // namespace
 
-void Column::copy(std::size_t row, std::size_t count, float* out) const {
-  const auto cast = [&](const auto* from) {
-    for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<float>(from[row + i]);
-  };
-  if (doubles != nullptr) cast(doubles);
-  if (numbers != nullptr) cast(numbers);
-  if (longs != nullptr) cast(longs);
-  if (integers != nullptr) cast(integers);
-}
-
-void Column::append_cell(std::size_t row, Example& example) const {
-  if (cell_of != nullptr && cell_of[row] >= 0) {
-    const auto cell = static_cast<std::size_t>(cell_of[row]);
-    for (std::uint32_t i = starts[cell]; i < starts[cell + 1]; ++i) example.add(hashes[i], values[i]);
-    return;
-  }
-  for (std::size_t i = 0; i < missing_hashes.size(); ++i) example.add(missing_hashes[i], missing_values[i]);
-}
-
-std::string ColumnBlock::name(const Groups& groups, std::uint32_t group, std::uint32_t hash) const {
-  for (const Part& part : parts) {
+// Collects what is the same for all rows of a block.
+void RowReader::open(const ColumnBlock& block) {
+  close();  // another block may have had the same address
+  tile_.rows = 0;
+  tile_.fixed_shape = false;
+  tile_.all_numbers = true;
+  tile_.parts.clear();
+  tile_.given.clear();
+  tile_.columns.clear();
+  std::vector<Bank::TablePart> table_parts;
+  for (const ColumnBlock::Part& part : block.parts) {
+    const bool cells =
+        std::all_of(part.columns.begin(), part.columns.end(), [](const Column& column) {
+          return !column.has_numbers() && column.missing_hashes.empty();
+        });
+    if (cells && derivation_.accepts_given(part.group)) {
+      tile_.given.push_back(&part);
+      continue;
+    }
+    tile_.parts.push_back({&part, static_cast<std::uint32_t>(tile_.columns.size())});
+    tile_.all_numbers = tile_.all_numbers && !part.columns.empty();
+    table_parts.push_back({part.group, {}});
     for (const Column& column : part.columns) {
-      if (part.group == group && column.has_numbers() && column.hash == hash) return column.name;
+      tile_.all_numbers =
+          tile_.all_numbers && column.has_numbers() && column.missing_hashes.empty();
+      tile_.columns.push_back(&column);
+      table_parts.back().hashes.push_back(column.hash);
     }
   }
-  if (cells != nullptr) return cells->name(groups, group, hash);
-  return std::to_string(hash - groups.seed(group));
-}
-
-void Engine::cut_tile(const ColumnBlock& block, std::size_t row, std::size_t end) {
-  const bool same = tile_.block == &block;
-  tile_.block = nullptr;
-  tile_.filled = tile_.filled && same;
-  tile_.again = false;
-  tile_.numbers.resize(tile_.columns.size() * kTile);
-  tile_.row = row;
-  tile_.rows = std::min(kTile, end - row);
-  float* out = tile_.numbers.data();
-  for (const Column* column : tile_.columns) {
-    if (column->has_numbers()) column->copy(row, tile_.rows, out);
-    out += kTile;
+  order_by_letter();
+  const std::size_t count = tile_.columns.size();
+  tile_.present.reserve(count);
+  tile_.left_out.reserve(count);
+  tile_.fixed_from = 0;
+  const auto same = [](const Bank::TablePart& a, const Bank::TablePart& b) {
+    return a.group == b.group && a.hashes == b.hashes;
+  };
+  if (!std::equal(table_parts.begin(), table_parts.end(), tile_.table_parts.begin(),
+                  tile_.table_parts.end(), same)) {
+    tile_.table_parts.clear();  // if an allocation below fails, the table counts as new
+    tile_.seen.assign(count, 0);
+    tile_.hash_of.assign(count, 0);
+    tile_.pause = kFewestPause;
+    tile_.table_parts = std::move(table_parts);
+    ++tile_.table_number;
   }
   tile_.block = &block;
 }
 
-// What is the same for all rows of a block.
-void Engine::look_at(const ColumnBlock& block) {
-  tile_.block = nullptr;  // another block may lie where one lay before
-  tile_.filled = tile_.again = false;
-  tile_.grid = true;
-  tile_.own.clear();
-  tile_.beside.clear();
-  tile_.columns.clear();
-  std::vector<Bank::TablePart> parts;
-  for (const ColumnBlock::Part& part : block.parts) {
-    const bool cells = std::all_of(part.columns.begin(), part.columns.end(), [](const Column& column) {
-      return !column.has_numbers() && column.missing_hashes.empty();
-    });
-    if (cells && derivation_.gives(part.group)) {
-      tile_.beside.push_back(&part);
-      continue;
-    }
-    tile_.own.push_back({&part, static_cast<std::uint32_t>(tile_.columns.size())});
-    tile_.grid = tile_.grid && !part.columns.empty();
-    parts.push_back({part.group, {}});
-    for (const Column& column : part.columns) {
-      tile_.grid = tile_.grid && column.has_numbers() && column.missing_hashes.empty();
-      tile_.columns.push_back(&column);
-      parts.back().hashes.push_back(column.hash);
-    }
-  }
-  put_in_order();
-  const std::size_t count = tile_.columns.size();
-  tile_.kept.reserve(count);
-  tile_.rest.reserve(count);
-  tile_.read_from = 0;
-  const auto same = [](const Bank::TablePart& a, const Bank::TablePart& b) {
-    return a.group == b.group && a.hashes == b.hashes;
-  };
-  if (std::equal(parts.begin(), parts.end(), tile_.parts.begin(), tile_.parts.end(), same)) return;
-  tile_.parts.clear();  // if there is no memory for what follows, nothing is known
-  tile_.known.assign(count, 0);
-  tile_.hash_of.assign(count, 0);
-  tile_.pause = kFewest;
-  tile_.parts = std::move(parts);
-  ++tile_.number;
+void RowReader::close() noexcept {
+  tile_.block = nullptr;
+  tile_.repeats = false;
 }
 
-// The groups of one letter together, as VW has them. If they do not stand so, the first of them
-// decides where they are: then it may not be without a feature. If derived groups begin with the
-// letter, where these are depends on whether there is a feature at all.
-void Engine::put_in_order() {
+// Copies rows from `row` on out of the block.
+void RowReader::cut(std::size_t row, std::size_t end) {
+  tile_.rows = 0;  // if there is no memory, no row was copied
+  tile_.numbers.resize(tile_.columns.size() * kTileRows);
+  const std::size_t rows = std::min(kTileRows, end - row);
+  float* out = tile_.numbers.data();
+  for (const Column* column : tile_.columns) {
+    if (column->has_numbers()) column->copy(row, rows, out);
+    out += kTileRows;
+  }
+  tile_.row = row;
+  tile_.rows = rows;
+}
+
+// Puts groups of one letter together, as VW does. Where they are apart in the block, the first of
+// them decides the place of all, so it must have a feature. Where derived groups share the letter,
+// their place depends on whether there is a feature at all.
+void RowReader::order_by_letter() {
   constexpr std::size_t kLetters = 256;
-  std::array<std::size_t, kLetters> first{}, last{};  // 1 + the place of a part
+  std::array<std::size_t, kLetters> first{}, last{};  // 1 + the position of a part
   std::array<bool, kLetters> apart{};
-  tile_.in_order = tile_.own;
-  for (std::size_t i = 0; i < tile_.own.size(); ++i) {
-    const unsigned char letter = groups_.letter(tile_.own[i].part->group);
+  tile_.parts_by_letter = tile_.parts;
+  for (std::size_t i = 0; i < tile_.parts.size(); ++i) {
+    const unsigned char letter = groups_.letter(tile_.parts[i].part->group);
     if (first[letter] == 0) first[letter] = i + 1;
     apart[letter] |= last[letter] != 0 && last[letter] != i;
     last[letter] = i + 1;
   }
-  const auto place = [&](const OwnPart& own) { return first[groups_.letter(own.part->group)]; };
-  std::stable_sort(tile_.in_order.begin(), tile_.in_order.end(),
-                   [&](const OwnPart& a, const OwnPart& b) { return place(a) < place(b); });
-  tile_.firm.assign(tile_.columns.size(), Firm::kNo);
-  for (std::size_t i = 0; i < tile_.own.size(); ++i) {
-    const auto [part, begin] = tile_.own[i];
+  const auto position = [&](const NumberedPart& numbered) {
+    return first[groups_.letter(numbered.part->group)];
+  };
+  std::stable_sort(
+      tile_.parts_by_letter.begin(), tile_.parts_by_letter.end(),
+      [&](const NumberedPart& a, const NumberedPart& b) { return position(a) < position(b); });
+  tile_.presence.assign(tile_.columns.size(), Presence::kOptional);
+  for (std::size_t i = 0; i < tile_.parts.size(); ++i) {
+    const auto [part, begin] = tile_.parts[i];
     const unsigned char letter = groups_.letter(part->group);
-    tile_.grid = tile_.grid && !apart[letter];
-    const bool leads = apart[letter] && first[letter] == i + 1;
-    const Firm firm = leads ? Firm::kLeads : derivation_.has_letter(letter) ? Firm::kNoHole : Firm::kNo;
-    std::fill_n(tile_.firm.begin() + begin, part->columns.size(), firm);
+    tile_.all_numbers = tile_.all_numbers && !apart[letter];
+    Presence presence = Presence::kOptional;
+    if (derivation_.has_letter(letter)) presence = Presence::kRequiredInPlace;
+    if (apart[letter] && first[letter] == i + 1) presence = Presence::kRequired;
+    std::fill_n(tile_.presence.begin() + begin, part->columns.size(), presence);
   }
 }
 
-// A row like the last one: one feature of every column that is kept, so that only what differs is
-// written. False if it is not like that; then it has to be read from the beginning.
-bool Engine::refill_row(const ColumnBlock& block, std::size_t row) {
-  tile_.holes = 0;
-  if (!(tile_.grid ? refill_numbers(row) : refill_cells(row))) return false;
-  if (too_many_holes()) return false;
-  example_.label = block.labels[row];
-  if (block.weights != nullptr) example_.weight = block.weights[row];
-  return std::isfinite(example_.label) && example_.weight >= 0.0F && std::isfinite(example_.weight);
+bool RowReader::read(std::size_t row, std::size_t end, Example& example,
+                     std::vector<std::uint32_t>& empty) {
+  if (row < tile_.row || row >= tile_.row + tile_.rows) cut(row, end);
+  example.drop_derived();
+  tile_.block->row = row;
+  derivation_.clear_given();
+  if (!tile_.fixed_shape || !refill(row, example)) return rebuild(row, example, empty);
+  tile_.repeats = tile_.all_numbers;
+  tile_.rebuilt = false;
+  tile_.pause = kFewestPause;
+  add_given(row);
+  return true;
 }
 
-// Columns that are 0 or empty keep their places, so that rows have one shape: those that are known,
-// as long as a third is there.
-bool Engine::too_many_holes() const { return 3 * tile_.holes > 2 * tile_.kept.size(); }
+// Writes the values of a row with the shape of the last one. False if its shape differs or a number
+// is not finite; then it must be rebuilt.
+bool RowReader::refill(std::size_t row, Example& example) {
+  tile_.holes = 0;
+  if (!(tile_.all_numbers ? refill_numbers(row, example) : refill_cells(row, example))) {
+    return false;
+  }
+  if (has_many_holes()) return false;
+  const ColumnBlock& block = *tile_.block;
+  example.label = block.labels[row];
+  if (block.weights != nullptr) example.weight = block.weights[row];
+  return std::isfinite(example.label) && is_weight(example.weight);
+}
 
-// How much it counts that a column has no feature.
-std::size_t Engine::hole(std::uint32_t column, bool kept) const {
-  const bool fine = tile_.firm[column] == Firm::kNo || (tile_.firm[column] == Firm::kNoHole && !kept);
-  if (fine) return kept ? 1 : 0;
+// The number of holes that an absent feature counts as: more than a row may have if the column must
+// be present.
+std::size_t RowReader::hole_cost(std::uint32_t column, bool in_place) const {
+  const Presence presence = tile_.presence[column];
+  const bool optional =
+      presence == Presence::kOptional || (presence == Presence::kRequiredInPlace && !in_place);
+  if (optional) return in_place ? 1 : 0;
   return tile_.columns.size();
 }
 
-bool Engine::refill_numbers(std::size_t row) {
+bool RowReader::refill_numbers(std::size_t row, Example& example) {
   const float* numbers = tile_.numbers.data() + (row - tile_.row);
-  float* value = example_.values.data();
+  float* value = example.values.data();
   bool good = true;
-  for (const std::uint32_t column : tile_.kept) {
-    const float number = numbers[column * kTile];
+  for (const std::uint32_t column : tile_.present) {
+    const float number = numbers[column * kTileRows];
     const bool there = is_there(number);  // NaN: an empty cell
     *value++ = there ? number : kAbsent;
-    tile_.holes += there ? 0 : hole(column, true);
-    good &= !(std::fabs(number) > std::numeric_limits<float>::max());
+    tile_.holes += there ? 0 : hole_cost(column, true);
+    good &= !is_infinite(number);
   }
-  for (const std::uint32_t column : tile_.rest) good &= !is_there(numbers[column * kTile]);
+  for (const std::uint32_t column : tile_.left_out) good &= !is_there(numbers[column * kTileRows]);
   return good;
 }
 
-bool Engine::refill_cells(std::size_t row) {
+bool RowReader::refill_cells(std::size_t row, Example& example) {
   const float* numbers = tile_.numbers.data() + (row - tile_.row);
-  std::uint32_t* hash = example_.hashes.data();
-  float* value = example_.values.data();
-  for (const std::uint32_t number : tile_.kept) {
-    Single found = single(number, numbers[number * kTile], row);
-    if (found.several || std::fabs(found.value) > std::numeric_limits<float>::max()) return false;
-    if (is_there(found.value)) {
-      *hash = found.hash;
+  std::uint32_t* hash = example.hashes.data();
+  float* value = example.values.data();
+  for (const std::uint32_t column : tile_.present) {
+    Cell feature = cell(column, numbers[column * kTileRows], row);
+    if (feature.several || is_infinite(feature.value)) return false;
+    if (is_there(feature.value)) {
+      *hash = feature.hash;
     } else {
-      found.value = kAbsent;
-      tile_.holes += hole(number, true);
+      feature.value = kAbsent;
+      tile_.holes += hole_cost(column, true);
     }
-    *value++ = found.value;
+    *value++ = feature.value;
     ++hash;
   }
-  return std::none_of(tile_.rest.begin(), tile_.rest.end(), [&](std::uint32_t number) {
-    const Single found = single(number, numbers[number * kTile], row);
-    return found.several || is_there(found.value);
+  return std::none_of(tile_.left_out.begin(), tile_.left_out.end(), [&](std::uint32_t column) {
+    const Cell feature = cell(column, numbers[column * kTileRows], row);
+    return feature.several || is_there(feature.value);
   });
 }
 
-// The feature of a column in a row, if it has one at most; absent: it has none.
-Engine::Single Engine::single(std::uint32_t number, float value, std::size_t row) const {
+RowReader::Cell RowReader::cell(std::uint32_t number, float value, std::size_t row) const {
   const Column& column = *tile_.columns[number];
   if (column.has_numbers() && value == value) return {column.hash, value, false};
   const std::int32_t cell = column.has_numbers() ? -1 : column.cell_of[row];
   if (cell < 0) return {0, kAbsent, !column.missing_hashes.empty()};
-  const std::uint32_t at = column.starts[static_cast<std::size_t>(cell)];
+  const std::uint32_t begin = column.starts[static_cast<std::size_t>(cell)];
   const std::uint32_t end = column.starts[static_cast<std::size_t>(cell) + 1];
-  if (end == at) return {0, kAbsent, false};
-  return {column.hashes[at], column.values[at], end > at + 1};
+  if (end == begin) return {0, kAbsent, false};
+  return {column.hashes[begin], column.values[begin], end > begin + 1};
 }
 
-// False if a number is not finite.
-bool Engine::read_row(const ColumnBlock& block, std::size_t row) {
-  example_.drop_derived();
-  block.row = row;
-  derivation_.clear_given();
-  if (tile_.filled && refill_row(block, row)) {
-    tile_.again = tile_.grid;
-    tile_.fresh = false;
-    tile_.pause = kFewest;
-    give_cells(row);
-    return true;
-  }
-  tile_.again = false;
-  tile_.fresh = true;
-  const auto read = [&](bool keep) {
-    tile_.kept.clear();
-    tile_.rest.clear();
-    tile_.empty.clear();
+// Reads a row whatever its shape. Columns that were seen before keep their places, unless the row
+// has many holes.
+bool RowReader::rebuild(std::size_t row, Example& example, std::vector<std::uint32_t>& empty) {
+  tile_.repeats = false;
+  tile_.rebuilt = true;
+  const auto read = [&](bool keep_places) {
+    tile_.present.clear();
+    tile_.left_out.clear();
+    tile_.empty_groups.clear();
     tile_.holes = 0;
-    return tile_.grid ? read_numbers(row, keep) : read_cells(row, keep);
+    return tile_.all_numbers ? read_numbers(row, keep_places, example)
+                             : read_cells(row, keep_places, example);
   };
-  bool finite = read(row >= tile_.read_from);
-  if (too_many_holes()) {
+  bool finite = read(row >= tile_.fixed_from);
+  if (has_many_holes()) {
     finite = read(false);
-    tile_.read_from = row + tile_.pause;
-    tile_.pause = std::min(2 * tile_.pause, kMost);
+    tile_.fixed_from = row + tile_.pause;
+    tile_.pause = std::min(2 * tile_.pause, kMostPause);
   }
+  const ColumnBlock& block = *tile_.block;
   finite &= std::isfinite(block.labels[row]);
-  example_.labelled = true;
-  example_.label = block.labels[row];
-  if (block.weights != nullptr) example_.weight = block.weights[row];
-  settle(block);
-  tile_.filled = tile_.filled && !derivation_.has_given();
-  give_cells(row);
-  for (const std::uint32_t group : tile_.empty) {
-    if (!derivation_.sets_apart(group)) empty_.push_back(group);
+  example.labelled = true;
+  example.label = block.labels[row];
+  if (block.weights != nullptr) example.weight = block.weights[row];
+  derivation_.set_apart(example);
+  example.order_runs(groups_, empty);
+  tile_.fixed_shape = tile_.fixed_shape && !derivation_.has_given();
+  add_given(row);
+  for (const std::uint32_t group : tile_.empty_groups) {
+    if (!derivation_.sets_apart(group)) empty.push_back(group);
   }
-  return finite && example_.weight >= 0.0F && std::isfinite(example_.weight);
+  return finite && is_weight(example.weight);
 }
 
-// A row of numbers. `keep`: known columns that are 0 or empty keep their places. False if a number
-// is not finite.
-bool Engine::read_numbers(std::size_t row, bool keep) {
-  example_.clear();
-  example_.reserve(tile_.columns.size());
+// A row of numbers alone. `keep_places`: columns that were seen before keep their places if they
+// are 0 or empty. False if a number is not finite.
+bool RowReader::read_numbers(std::size_t row, bool keep_places, Example& example) {
+  example.clear();
+  example.reserve(tile_.columns.size());
   const float* number = tile_.numbers.data() + (row - tile_.row);
-  std::uint32_t* hashes = example_.hashes.data();
-  float* values = example_.values.data();
+  std::uint32_t* hashes = example.hashes.data();
+  float* values = example.values.data();
   std::uint32_t column = 0;
   std::uint32_t n = 0;
   bool finite = true;
-  for (const Bank::TablePart& part : tile_.parts) {
+  for (const Bank::TablePart& part : tile_.table_parts) {
     const std::uint32_t begin = n;
     for (const std::uint32_t hash : part.hashes) {
       const bool there = is_there(*number);  // NaN: an empty cell
-      const bool kept = there || (keep && tile_.known[column] != 0);
+      const bool in_place = there || (keep_places && tile_.seen[column] != 0);
       hashes[n] = tile_.hash_of[column] = hash;
       values[n] = there ? *number : kAbsent;
-      finite &= !(std::fabs(*number) > std::numeric_limits<float>::max());
-      tile_.holes += keep && !there ? hole(column, kept) : 0;
-      (kept ? tile_.kept : tile_.rest).push_back(column);
-      n += kept ? 1U : 0U;
-      number += kTile;
+      finite &= !is_infinite(*number);
+      tile_.holes += keep_places && !there ? hole_cost(column, in_place) : 0;
+      (in_place ? tile_.present : tile_.left_out).push_back(column);
+      n += in_place ? 1U : 0U;
+      number += kTileRows;
       ++column;
     }
     if (n > begin) {
-      Run& run = example_.runs.add();
+      Run& run = example.runs.add();
       run.group = part.group;
       run.begin = begin;
       run.end = n;
     } else {
-      tile_.empty.push_back(part.group);
+      tile_.empty_groups.push_back(part.group);
     }
   }
-  example_.hashes.set_size(n);
-  example_.values.set_size(n);
-  tile_.filled = keep;
+  example.hashes.set_size(n);
+  example.values.set_size(n);
+  tile_.fixed_shape = keep_places;
   return finite;
 }
 
-// Cells of groups that only some models have: they leave the other columns as they are.
-void Engine::give_cells(std::size_t row) {
-  for (const ColumnBlock::Part* part : tile_.beside) {
+// As read_numbers, for any columns.
+bool RowReader::read_cells(std::size_t row, bool keep_places, Example& example) {
+  example.clear();
+  bool finite = true;
+  bool one_each = true;
+  const float* numbers = tile_.numbers.data() + (row - tile_.row);
+  for (const auto& [part, begin] : keep_places ? tile_.parts_by_letter : tile_.parts) {
+    std::uint32_t number = begin;
+    example.open(part->group, groups_.letter(part->group));
+    for (const Column& column : part->columns) {
+      const Cell feature = cell(number, numbers[number * kTileRows], row);
+      const bool there = is_there(feature.value);
+      const bool in_place = feature.several || there || (keep_places && tile_.seen[number] != 0);
+      if (feature.several) {
+        column.append_cell(row, example);
+        one_each = false;
+      } else if (in_place) {
+        if (there) tile_.hash_of[number] = feature.hash;
+        example.add(tile_.hash_of[number], there ? feature.value : kAbsent);
+      }
+      if (keep_places && !there && !feature.several) tile_.holes += hole_cost(number, in_place);
+      finite &= !is_infinite(feature.value);
+      (in_place ? tile_.present : tile_.left_out).push_back(number++);
+    }
+    example.close();
+  }
+  tile_.fixed_shape = one_each && keep_places;
+  return finite;
+}
+
+// The cells of derived groups, which only some models use: they do not change the row's shape.
+void RowReader::add_given(std::size_t row) {
+  for (const ColumnBlock::Part* part : tile_.given) {
     for (const Column& column : part->columns) {
       if (column.cell_of[row] < 0) continue;
       const auto cell = static_cast<std::size_t>(column.cell_of[row]);
       for (std::uint32_t i = column.starts[cell]; i < column.starts[cell + 1]; ++i) {
-        derivation_.give(part->group, column.hashes[i], column.values[i]);
+        derivation_.add_given(part->group, column.hashes[i], column.values[i]);
       }
     }
   }
 }
 
-bool Engine::read_cells(std::size_t row, bool keep) {
-  example_.clear();
-  bool finite = true;
-  bool one_each = true;
-  const float* numbers = tile_.numbers.data() + (row - tile_.row);
-  for (const auto& [part, begin] : keep ? tile_.in_order : tile_.own) {
-    std::uint32_t number = begin;
-    example_.open(part->group, groups_.letter(part->group));
-    for (const Column& column : part->columns) {
-      const Single found = single(number, numbers[number * kTile], row);
-      const bool there = is_there(found.value);
-      const bool kept = found.several || there || (keep && tile_.known[number] != 0);
-      if (found.several) {
-        column.append_cell(row, example_);
-        one_each = false;
-      } else if (kept) {
-        if (there) tile_.hash_of[number] = found.hash;
-        example_.add(tile_.hash_of[number], there ? found.value : kAbsent);
-      }
-      if (keep && !there && !found.several) tile_.holes += hole(number, kept);
-      finite &= !(std::fabs(found.value) > std::numeric_limits<float>::max());
-      (kept ? tile_.kept : tile_.rest).push_back(number++);
-    }
-    example_.close();
-  }
-  tile_.filled = one_each && keep;
-  return finite;
-}
-
-// The row was learned: the columns that it had are known.
-void Engine::know_columns() noexcept {
-  if (!tile_.filled || !tile_.fresh) return;
-  for (const std::uint32_t column : tile_.kept) tile_.known[column] = 1;
-}
-
-Progress Engine::advance_columns(const ColumnBlock& block, std::size_t row, std::size_t end, std::size_t limit) {
-  struct Leave {  // what comes next is no row of this block
-    Tile& tile;
-    ~Leave() {
-      tile.block = nullptr;
-      tile.again = false;
-    }
-  } const leave{tile_};
-  std::size_t examples = 0;
-  look_at(block);
-  std::size_t work = 0;
-  try {
-    for (; examples < limit && row < end; ++row) {
-      if (work > kWork) return {Status::kEnough, row, examples};
-      if (tile_.block != &block || row < tile_.row || row >= tile_.row + tile_.rows) {
-        cut_tile(block, row, std::min(end, row + (limit - examples)));
-      }
-      if (!read_row(block, row) || !take_label()) return {Status::kBad, row, examples};
-      const Status status = recorded_step();
-      if (status == Status::kBegin || status == Status::kOverdue) return {status, row, examples};
-      ++examples;
-      know_columns();
-      if (status == Status::kDecide) return {status, row + 1, examples};
-      work += banks_.front()->features() + example_.hashes.size() + 16;
-    }
-  } catch (...) {
-    return stopped(row, examples);
-  }
-  return {Status::kFine, row, examples};
+void RowReader::mark_learned() noexcept {
+  if (!tile_.fixed_shape || !tile_.rebuilt) return;
+  for (const std::uint32_t column : tile_.present) tile_.seen[column] = 1;
 }
 
 }  // namespace chacha

@@ -14,7 +14,7 @@ std::string short_text(float value) {
     std::snprintf(text, sizeof text, "%.*g", digits, static_cast<double>(value));
     if (static_cast<float>(std::strtod(text, nullptr)) == value) break;
   }
-  // What is no part of a number is the locale's point, of one byte or more.
+  // Any other character belongs to the locale's decimal point, of one or more bytes.
   char* end = text;
   for (const char* at = text; *at != '\0'; ++at) {
     if (std::strchr("0123456789+-e", *at) != nullptr) {
@@ -38,7 +38,7 @@ bool ColumnStats::observe(float value) noexcept {
   if (!ready_) {
     sample_.push_back(value);
     if (sample_.size() < first_) return false;
-    begin();
+    finish_sample();
     return true;
   }
   bool changed = look_outside(value);
@@ -49,15 +49,18 @@ bool ColumnStats::observe(float value) noexcept {
   return changed;
 }
 
-// The first values are there.
-void ColumnStats::begin() noexcept {
+void ColumnStats::finish_sample() noexcept {
   for (const float value : sample_) {
     whole_ = whole_ && std::floor(value) == value;
-    if (values_.size() < kMostValues && find_value(values_, value) == 0) values_.push_back(value);
+    if (values_.size() < kMostValues && find_value(values_, value) == 0) {
+      values_.push_back(value);
+    }
   }
   std::sort(sample_.begin(), sample_.end());
   distinct_ = 1;
-  for (std::size_t i = 1; i < sample_.size(); ++i) distinct_ += sample_[i] != sample_[i - 1] ? 1 : 0;
+  for (std::size_t i = 1; i < sample_.size(); ++i) {
+    distinct_ += sample_[i] != sample_[i - 1] ? 1 : 0;
+  }
   low_ = sample_.front();
   high_ = sample_.back();
   ready_ = true;
@@ -71,8 +74,8 @@ bool ColumnStats::look_outside(float value) noexcept {
   return outside_.size() == kOutside && extend();
 }
 
-// Enough values lie beyond the knots. If they are no exception, knots are added there; next time
-// twice as many are needed, so that a column that goes on growing needs few knots.
+// Adds knots where values lie beyond the present ones, unless such values are rare. The next
+// extension needs twice as many, so that a column that keeps growing gets few knots.
 bool ColumnStats::extend() noexcept {
   const bool common = outsiders_ * kOutsideShare >= since_;
   if (common) {
@@ -103,20 +106,24 @@ void ColumnStats::add_knots(const float* first, const float* last) noexcept {
 }
 
 std::vector<float> ColumnStats::knots(std::size_t k) const {
-  std::vector<float> found;
+  std::vector<float> knots;
   if (distinct_ <= k) {
-    found = sample_;
+    knots = sample_;
   } else {
-    for (std::size_t j = 0; j < k; ++j) found.push_back(sample_[j * (sample_.size() - 1) / (k - 1)]);
+    for (std::size_t j = 0; j < k; ++j) {
+      knots.push_back(sample_[j * (sample_.size() - 1) / (k - 1)]);
+    }
   }
-  found.insert(found.end(), further_.begin(), further_.end());
-  std::sort(found.begin(), found.end());
-  found.erase(std::unique(found.begin(), found.end()), found.end());
-  return found;
+  knots.insert(knots.end(), further_.begin(), further_.end());
+  std::sort(knots.begin(), knots.end());
+  knots.erase(std::unique(knots.begin(), knots.end()), knots.end());
+  return knots;
 }
 
 std::size_t ColumnStats::bytes() const {
-  return (sample_.capacity() + further_.capacity() + outside_.capacity() + values_.capacity()) * sizeof(float);
+  const std::size_t floats =
+      sample_.capacity() + further_.capacity() + outside_.capacity() + values_.capacity();
+  return floats * sizeof(float);
 }
 
 }  // namespace chacha

@@ -1,4 +1,5 @@
-// One column of the stream: a feature of a raw group, and what derived groups must know of it.
+// Statistics of a column, which is a feature of a raw group: what derived groups need of it.
+// Twin: src/chacha/features/column_stats.py.
 #pragma once
 
 #include <cstddef>
@@ -8,31 +9,31 @@
 
 namespace chacha {
 
-constexpr std::size_t kMostValues = 64;    // of a column, that one-hot tells apart
-constexpr std::size_t kOutside = 64;       // values beyond the knots that are looked at together
-constexpr std::size_t kOutsideShare = 20;  // one value of so many must be outside, to extend
+constexpr std::size_t kMostValues = 64;    // that one-hot tells apart
+constexpr std::size_t kOutside = 64;       // values beyond the knots that make a sample
+constexpr std::size_t kOutsideShare = 20;  // one of so many values must be outside, to extend
 constexpr std::size_t kExtensions = 16;
-constexpr std::size_t kEndKnots = 4;       // that an extension adds at an end, if there are
-constexpr std::size_t kFewOutside = 16;    // values there, at least
+constexpr std::size_t kEndKnots = 4;     // that an extension adds at an end, if there are
+constexpr std::size_t kFewOutside = 16;  // values at least
 
-// A number as names have it: as short as it can be and be read back exactly, whatever the locale.
+// A number as in the names of features: the shortest text that gives the same float, in any locale.
 std::string short_text(float value);
 
-// 1 + where a value stands among some that differ, or 0. Looks at all of them, without a branch.
+// 1 + the position of a value in a list without repetitions, or 0. Visits all, without a branch.
 inline std::uint32_t find_value(const std::vector<float>& values, float value) {
-  std::uint32_t found = 0;
+  std::uint32_t position = 0;
   const auto count = static_cast<std::uint32_t>(values.size());
   const float* const at = values.data();
-  for (std::uint32_t i = 0; i < count; ++i) found |= at[i] == value ? i + 1 : 0U;
-  return found;
+  for (std::uint32_t i = 0; i < count; ++i) position |= at[i] == value ? i + 1 : 0U;
+  return position;
 }
 
-// What the first values tell, and how later ones extend it. Nothing here throws once `reserve`
-// was called, but `knots`.
+// Statistics of the first values, which later values extend. After `reserve` nothing but `knots`
+// throws.
 class ColumnStats {
  public:
   void reserve(std::size_t first);
-  // Takes in a value. True if the knots or the values that are known have changed.
+  // Counts a value. True if the knots or the values have changed.
   bool observe(float value) noexcept;
 
   bool ready() const { return ready_; }
@@ -40,34 +41,34 @@ class ColumnStats {
   bool codes() const { return ready_ && whole_ && distinct_ > 1 && distinct_ <= kMostValues; }
   bool whole() const { return whole_; }
   std::uint32_t distinct() const { return distinct_; }
-  // The least, the largest and the median of the first values, once it is ready.
+  // The least, the largest and the median of the first values. Needs ready().
   float least() const { return sample_.front(); }
   float largest() const { return sample_.back(); }
   float median() const { return sample_[sample_.size() / 2]; }
 
-  // Once it is ready: all values of the first ones if they are at most k, else k quantiles; and
-  // what was added beyond them. Sorted, without repetition.
+  // The distinct first values if there are at most k, else k quantiles of them, and the knots that
+  // were added beyond. Sorted, without repetitions. Needs ready().
   std::vector<float> knots(std::size_t k) const;
-  // The values that one-hot tells apart, in the order of their appearance; of codes.
+  // The values that one-hot tells apart, in order of appearance, if codes().
   const std::vector<float>& values() const { return values_; }
   std::size_t bytes() const;
 
  private:
-  void begin() noexcept;
+  void finish_sample() noexcept;
   bool look_outside(float value) noexcept;
   bool extend() noexcept;
   void add_knots(const float* first, const float* last) noexcept;
 
   std::size_t first_ = 0;
-  std::vector<float> sample_;  // the first values; sorted once there are enough
+  std::vector<float> sample_;  // the first values; sorted if ready_
   bool ready_ = false;
-  bool whole_ = true;
+  bool whole_ = true;  // all values are whole numbers
   std::uint32_t distinct_ = 0;
   float low_ = 0.0F, high_ = 0.0F;  // the outermost knots
-  std::vector<float> further_;   // knots beyond the first ones
-  std::vector<float> outside_;   // one of every `stride_` values beyond the knots
-  std::uint64_t outsiders_ = 0;  // how many there were since they were looked at last,
-  std::uint64_t since_ = 0;      // of so many values
+  std::vector<float> further_;      // knots beyond those of the sample
+  std::vector<float> outside_;      // every `stride_`-th value beyond the knots
+  std::uint64_t outsiders_ = 0;     // values beyond the knots since the last look,
+  std::uint64_t since_ = 0;         // and all values since then
   std::uint32_t stride_ = 1;
   std::uint32_t extensions_ = 0;
   std::vector<float> values_;

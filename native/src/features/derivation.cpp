@@ -8,20 +8,27 @@ namespace chacha {
 namespace {
 
 constexpr std::uint64_t kNoKey = 0xffffffffffffffffULL;
-constexpr std::size_t kLongestNumber = 24;  // letters, with what joins it to a name
-constexpr std::size_t kTurnPlaces = 256;    // for turns that were looked up
+constexpr std::size_t kLongestNumber = 24;  // bytes, including what joins it to a name
+constexpr std::size_t kTurns = 256;         // in the cache of a cyclic group
 
-bool is_missing(const std::string& name) { return name.rfind("missing(", 0) == 0 && name.back() == ')'; }
+bool is_missing(const std::string& name) {
+  return name.rfind("missing(", 0) == 0 && name.back() == ')';
+}
 
+// The limits are those of PARAMETERS in src/chacha/config/derived_groups.py.
 void check(Kind kind, std::uint32_t source, double parameter) {
   const auto within = [&](double low, double high) {
-    if (!(parameter >= low && parameter <= high)) throw std::invalid_argument("no such number for a derived group");
+    if (!(parameter >= low && parameter <= high)) {
+      throw std::invalid_argument("no such number for a derived group");
+    }
   };
   if (kind == Kind::kBins) within(2.0, 1024.0);
-  if (kind == Kind::kCyclic) within(1.0, 1e6);
+  if (kind == Kind::kCyclic) within(2.0, 1e6);
   if (kind == Kind::kLag) within(1.0, 1000.0);
   if (kind == Kind::kEwma) within(0.0, 1.0);
-  if (source == kLabel && !keeps_past(kind)) throw std::invalid_argument("of the label there are lags and means");
+  if (source == kLabel && !keeps_past(kind)) {
+    throw std::invalid_argument("of the label there are lags and means");
+  }
 }
 
 template <class T>
@@ -41,38 +48,41 @@ void Derivation::add(std::uint32_t group, Kind kind, std::uint32_t source, doubl
   check(kind, source, parameter);
   if (by_group_.size() < groups_.size()) by_group_.resize(groups_.size(), -1);
   if (made_of_.size() < groups_.size()) made_of_.resize(groups_.size());
-  if (knows(group)) return;
+  if (is_derived(group)) return;
   Recipe recipe{kind, group, source, parameter, 0, {}, {}};
   if (source == kLabel) recipe.bases.resize(1);
   if (kind == Kind::kCyclic) {
-    recipe.turns.resize(kTurnPlaces, {std::numeric_limits<float>::quiet_NaN(), 0.0F, 0.0F});
+    recipe.turns.resize(kTurns, {std::numeric_limits<float>::quiet_NaN(), 0.0F, 0.0F});
   }
   recipes_.push_back(std::move(recipe));
   by_group_[group] = static_cast<std::int32_t>(recipes_.size() - 1);
   letters_[groups_.letter(group)] = true;
-  if (source != kLabel) made_of_[source] += made_of_one(kind);
+  if (source != kLabel) made_of_[source] += features_of_one(kind);
   stale_ = true;
 }
 
 Derivation::Needed Derivation::find_needed(const std::vector<std::uint32_t>& groups) const {
   Needed needed;
   for (const std::uint32_t group : groups) {
-    if (knows(group)) needed.push_back(static_cast<std::uint32_t>(by_group_[group]));
+    if (is_derived(group)) needed.push_back(static_cast<std::uint32_t>(by_group_[group]));
   }
-  const auto name = [this](std::uint32_t recipe) -> const std::string& { return groups_[recipes_[recipe].group].name; };
+  const auto name = [this](std::uint32_t recipe) -> const std::string& {
+    return groups_[recipes_[recipe].group].name;
+  };
   std::sort(needed.begin(), needed.end(), [&](auto a, auto b) { return name(a) < name(b); });
   needed.erase(std::unique(needed.begin(), needed.end()), needed.end());
   return needed;
 }
 
-// Groups that the stream itself calls missing(...) are used only by models that want them.
+// Makes room for new groups. Groups of the stream called missing(...) become given groups.
 void Derivation::notice_groups() {
-  for (auto group = static_cast<std::uint32_t>(source_at_.size()); group < groups_.size(); ++group) {
+  const auto first = static_cast<std::uint32_t>(source_at_.size());
+  for (std::uint32_t group = first; group < groups_.size(); ++group) {
     if (!is_missing(groups_[group].name)) continue;
     add(group, Kind::kGiven, group, 0.0);
   }
   made_of_.resize(groups_.size());
-  where_.resize(groups_.size());
+  runs_.resize(groups_.size());
   source_at_.resize(groups_.size(), -1);
 }
 
@@ -87,43 +97,49 @@ void Derivation::derive(Example& example, bool learning, const Names& names) {
   for (const std::uint32_t recipe : needed_) make(recipes_[recipe], example);
   if (!learning) return;
   reserve_more(example);
-  make_room(brought_, brought_.size() + given_count_);
+  make_room(missing_groups_, missing_groups_.size() + given_count_);
 }
 
 void Derivation::set_apart(Example& example) {
   given_count_ = 0;
   if (!on()) return;
   if (source_at_.size() < groups_.size()) notice_groups();
-  const auto derived = [this](const Run& run) { return knows(run.group); };
+  const auto derived = [this](const Run& run) { return is_derived(run.group); };
   if (std::none_of(example.runs.begin(), example.runs.end(), derived)) return;
   for (const Run& run : example.runs) {
     if (!derived(run)) continue;
     Given& given = given_of(run.group);
-    given.hashes.insert(given.hashes.end(), example.hashes.begin() + run.begin, example.hashes.begin() + run.end);
-    given.values.insert(given.values.end(), example.values.begin() + run.begin, example.values.begin() + run.end);
+    const auto append = [&](auto& to, const auto& from) {
+      to.insert(to.end(), from.begin() + run.begin, from.begin() + run.end);
+    };
+    append(given.hashes, example.hashes);
+    append(given.values, example.values);
   }
-  // What is left moves together.
-  std::size_t kept = 0;
+  // Close the gaps.
+  std::size_t runs = 0;
   std::uint32_t end = 0;
   for (const Run run : example.runs) {
     if (derived(run)) continue;
     const std::uint32_t begin = end;
     end += run.end - run.begin;
-    std::copy(example.hashes.begin() + run.begin, example.hashes.begin() + run.end, example.hashes.begin() + begin);
-    std::copy(example.values.begin() + run.begin, example.values.begin() + run.end, example.values.begin() + begin);
-    example.runs[kept++] = {run.group, begin, end};
+    const auto move = [&](auto& all) {
+      std::copy(all.begin() + run.begin, all.begin() + run.end, all.begin() + begin);
+    };
+    move(example.hashes);
+    move(example.values);
+    example.runs[runs++] = {run.group, begin, end};
   }
-  example.runs.resize(kept);
+  example.runs.resize(runs);
   example.hashes.resize(end);
   example.values.resize(end);
 }
 
-bool Derivation::gives(std::uint32_t group) {
+bool Derivation::accepts_given(std::uint32_t group) {
   if (on() && source_at_.size() < groups_.size()) notice_groups();
   return sets_apart(group);
 }
 
-void Derivation::give(std::uint32_t group, std::uint32_t hash, float value) {
+void Derivation::add_given(std::uint32_t group, std::uint32_t hash, float value) {
   Given& given = given_of(group);
   given.hashes.push_back(hash);
   given.values.push_back(value);
@@ -131,7 +147,8 @@ void Derivation::give(std::uint32_t group, std::uint32_t hash, float value) {
 
 Derivation::Given& Derivation::given_of(std::uint32_t group) {
   const auto end = given_.begin() + static_cast<std::ptrdiff_t>(given_count_);
-  const auto at = std::find_if(given_.begin(), end, [&](const Given& given) { return given.group == group; });
+  const auto same = [&](const Given& given) { return given.group == group; };
+  const auto at = std::find_if(given_.begin(), end, same);
   if (at != end) return *at;
   if (given_count_ == given_.size()) given_.emplace_back();
   Given& given = given_[given_count_++];
@@ -141,11 +158,12 @@ Derivation::Given& Derivation::given_of(std::uint32_t group) {
   return given;
 }
 
-// An example that was learned has brought this group: of empty cells, if it has some.
+// A learned example had the given group; notes it if it is of missing cells.
 void Derivation::note_given(const Given& given) noexcept {
   if (given.hashes.empty() || !is_missing(groups_[given.group].name)) return;
-  if (std::find(brought_.begin(), brought_.end(), given.group) != brought_.end()) return;
-  brought_.push_back(given.group);  // there is room
+  const auto end = missing_groups_.end();
+  if (std::find(missing_groups_.begin(), end, given.group) != end) return;
+  missing_groups_.push_back(given.group);  // there is room
   ++version_;
 }
 
@@ -178,19 +196,19 @@ std::uint32_t Derivation::add_column(std::uint32_t number, std::uint32_t hash, c
   return static_cast<std::uint32_t>(source.columns.size() - 1);
 }
 
-// The last example was not learned after all: its columns are unknown as before.
+// The last example was not learned: removes the columns that were new in it.
 void Derivation::drop_unlearned() noexcept {
   for (; !unlearned_.empty(); unlearned_.pop_back()) {
     Source& source = sources_[unlearned_.back()];
     const std::size_t mask = source.table.size() - 1;
     std::size_t at = source.columns.back().hash & mask;
     while (source.table[at] != source.columns.size()) at = (at + 1) & mask;
-    source.table[at] = 0;  // nothing stands behind what was added last
+    source.table[at] = 0;  // no other entry follows the last that was added
     source.columns.pop_back();
     --tracked_;
     for (Recipe& recipe : recipes_) {
-      const bool made = recipe.source == source.group && recipe.bases.size() > source.columns.size();
-      if (made) recipe.bases.resize(source.columns.size());
+      if (recipe.source != source.group) continue;
+      if (recipe.bases.size() > source.columns.size()) recipe.bases.resize(source.columns.size());
     }
   }
   for (; new_sources_ > 0; --new_sources_) {
@@ -200,7 +218,7 @@ void Derivation::drop_unlearned() noexcept {
   std::fill(keys_.begin(), keys_.end(), kNoKey);
 }
 
-// Most examples have the features of the one before.
+// Finds the columns of raw features. Most examples have the features of the one before.
 void Derivation::find_columns(const Example& example, bool learning, const Names& names) {
   if (keys_.size() < example.hashes.size()) {
     column_at_.resize(example.hashes.size());
@@ -209,9 +227,9 @@ void Derivation::find_columns(const Example& example, bool learning, const Names
   ++example_;
   for (std::uint32_t r = 0; r < example.runs.size(); ++r) {
     const Run run = example.runs[r];
-    Where& where = where_[run.group];
-    if (where.example != example_) where = {example_, r, r};
-    where.last = r;
+    RunRange& range = runs_[run.group];
+    if (range.example != example_) range = {example_, r, r};
+    range.last = r;
     for (std::uint32_t i = run.begin; i < run.end; ++i) {
       const std::uint64_t key = (std::uint64_t{run.group} << 32) | example.hashes[i];
       if (keys_[i] == key) continue;
@@ -226,14 +244,16 @@ void Derivation::find_columns(const Example& example, bool learning, const Names
       }
       const auto number = static_cast<std::uint32_t>(source_at_[run.group]);
       std::uint32_t column = find(sources_[number], example.hashes[i]);
-      if (column == kNoColumn && learning) column = add_column(number, example.hashes[i], names);
+      if (column == kNoColumn && learning) {
+        column = add_column(number, example.hashes[i], names);
+      }
       column_at_[i] = column;
       if (column != kNoColumn || learning) keys_[i] = key;
     }
   }
 }
 
-// What the columns give in every derived group, as far as it can be told by now.
+// Makes the bases of new and changed columns in every derived group.
 void Derivation::make_bases() {
   past_ = 0;
   for (Recipe& recipe : recipes_) {
@@ -248,9 +268,10 @@ void Derivation::make_bases() {
         recipe.bases.push_back(std::move(basis));
       }
     }
-    if (!recipe.bases.empty()) past_ += recipe.bases.size() * recipe.bases.front().past.size();  // all have as many
+    // The pasts of all columns are of one length.
+    if (!recipe.bases.empty()) past_ += recipe.bases.size() * recipe.bases.front().past.size();
   }
-  for (const Place& place : changed_) {
+  for (const ColumnPlace& place : changed_) {
     const Source& source = sources_[place.source];
     const Tracked& column = source.columns[place.column];
     for (Recipe& recipe : recipes_) {
@@ -258,42 +279,48 @@ void Derivation::make_bases() {
       make_basis(recipe, column.name, &column.stats, recipe.bases[place.column]);
     }
   }
-  for (const Place& place : changed_) sources_[place.source].columns[place.column].changed = false;
+  for (const ColumnPlace& place : changed_) {
+    sources_[place.source].columns[place.column].changed = false;
+  }
   changed_.clear();
   stale_ = false;
 }
 
 void Derivation::make_basis(const Recipe& recipe, const std::string& name, const ColumnStats* stats,
                             Basis& basis) const {
-  Basis made;
+  Basis fresh;
   if (keeps_past(recipe.kind)) {
-    if (basis.made) return;
-    made.past.resize(recipe.kind == Kind::kLag ? static_cast<std::size_t>(recipe.parameter) : 1);
-    made.made = true;
+    if (basis.ready) return;
+    fresh.past.resize(recipe.kind == Kind::kLag ? static_cast<std::size_t>(recipe.parameter) : 1);
+    fresh.ready = true;
   } else if (recipe.kind == Kind::kBins) {
-    made.made = stats->numeric();
-    if (made.made) made.at = stats->knots(static_cast<std::size_t>(recipe.parameter));
-    if (basis.made && basis.at == made.at) return;
+    fresh.ready = stats->numeric();
+    if (fresh.ready) fresh.at = stats->knots(static_cast<std::size_t>(recipe.parameter));
+    if (basis.ready && basis.at == fresh.at) return;
   } else if (recipe.kind == Kind::kOneHot) {
-    made.made = stats->codes();
-    if (made.made) made.at = stats->values();
-    if (basis.made && basis.at == made.at) return;
+    fresh.ready = stats->codes();
+    if (fresh.ready) fresh.at = stats->values();
+    if (basis.ready && basis.at == fresh.at) return;
   } else if (recipe.kind == Kind::kCyclic) {
-    made.made = stats->codes() && stats->least() >= 0.0F && static_cast<double>(stats->largest()) <= recipe.parameter;
-    if (basis.made) return;
+    fresh.ready = stats->codes() && stats->least() >= 0.0F &&
+                  static_cast<double>(stats->largest()) <= recipe.parameter;
+    if (basis.ready) return;
   } else {
-    made.made = stats->numeric();
-    if (basis.made) return;
+    fresh.ready = stats->numeric();
+    if (basis.ready) return;
   }
-  if (made.made) {
+  if (fresh.ready) {
     const std::uint32_t seed = groups_.seed(recipe.group);
-    for (const std::string& feature : names_of(recipe, name, made)) made.hashes.push_back(hash_name(feature, seed));
+    for (const std::string& feature : names_of(recipe, name, fresh)) {
+      fresh.hashes.push_back(hash_name(feature, seed));
+    }
   }
-  basis = std::move(made);
+  basis = std::move(fresh);
 }
 
-// The features that a column can have in a derived group.
-std::vector<std::string> Derivation::names_of(const Recipe& recipe, const std::string& name, const Basis& basis) const {
+// The names of the features that a column can have in a derived group.
+std::vector<std::string> Derivation::names_of(const Recipe& recipe, const std::string& name,
+                                              const Basis& basis) const {
   std::vector<std::string> names;
   switch (recipe.kind) {
     case Kind::kBins:
@@ -307,7 +334,9 @@ std::vector<std::string> Derivation::names_of(const Recipe& recipe, const std::s
       names = {name + ".sin", name + ".cos"};
       break;
     case Kind::kLag:
-      for (std::size_t k = 1; k <= basis.past.size(); ++k) names.push_back(name + "." + std::to_string(k));
+      for (std::size_t k = 1; k <= basis.past.size(); ++k) {
+        names.push_back(name + "." + std::to_string(k));
+      }
       break;
     default:
       names = {name};

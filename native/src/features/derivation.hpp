@@ -1,8 +1,8 @@
-// Derived groups: features that are made from those of a raw group, once for all models.
+// Derived groups: features made from those of a raw group, once for all models.
+// Twin: src/chacha/features/derivation.py; expressions keep its order, so the bits are the same.
 //
-// What must be known of a column (its knots, its values, its past) comes from examples that were
-// learned before, never from the one at hand. Expressions keep the order of chacha/features/derivation.py,
-// so the bits are the same.
+// The knots, the values and the past of a column come from examples that were learned before, never
+// from the current one.
 #pragma once
 
 #include <array>
@@ -11,8 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "features/column_stats.hpp"
 #include "data/example.hpp"
+#include "data/groups.hpp"
+#include "data/names.hpp"
+#include "features/column_stats.hpp"
 
 namespace chacha {
 
@@ -20,80 +22,78 @@ enum class Kind { kBins, kLog, kOneHot, kCyclic, kLag, kEwma, kGiven };
 
 constexpr std::size_t kMostColumns = 256;      // of a group
 constexpr std::size_t kMostTracked = 4096;     // of all groups
-constexpr std::uint32_t kLabel = 0xffffffffU;  // as a source: the label, not a group
+constexpr std::uint32_t kLabel = 0xffffffffU;  // as a source: the label instead of a group
 constexpr std::uint32_t kNoColumn = 0xffffffffU;
 
 inline bool keeps_past(Kind kind) { return kind == Kind::kLag || kind == Kind::kEwma; }
-// Features that one of a raw group gives, at most.
-inline std::size_t made_of_one(Kind kind) { return kind == Kind::kBins || kind == Kind::kCyclic ? 2 : 1; }
-
-// Who knows the names of features; asked once for a column.
-class Names {
- public:
-  virtual ~Names() = default;
-  virtual std::string name(const Groups& groups, std::uint32_t group, std::uint32_t hash) const = 0;
-};
+// The most derived features of one raw feature.
+inline std::size_t features_of_one(Kind kind) {
+  return kind == Kind::kBins || kind == Kind::kCyclic ? 2 : 1;
+}
 
 class Derivation {
  public:
   explicit Derivation(Groups& groups) : groups_(groups) {}
 
-  // From now on columns are looked at; `first`: the values that their knots are made of.
+  // From now on columns are tracked; `first`: the number of values that their knots are made of.
   void turn_on(std::size_t first);
   bool on() const { return first_ > 0; }
 
-  // Makes a derived group known. `source` is the number of a group, or kLabel.
+  // Adds a derived group. `source` is the number of a group, or kLabel.
   void add(std::uint32_t group, Kind kind, std::uint32_t source, double parameter);
-  bool knows(std::uint32_t group) const { return group < by_group_.size() && by_group_[group] >= 0; }
-  // Whether a derived group begins with it.
+  bool is_derived(std::uint32_t group) const {
+    return group < by_group_.size() && by_group_[group] >= 0;
+  }
+  // Whether the name of a derived group begins with the letter.
   bool has_letter(unsigned char letter) const { return letters_[letter]; }
-  // The groups that are made for every example: those of live models. May throw, and the second
-  // half does not.
+  // The derived groups among some groups, and those to make for every example. In two calls,
+  // because the first may throw and the second does not.
   using Needed = std::vector<std::uint32_t>;
   Needed find_needed(const std::vector<std::uint32_t>& groups) const;
   void need(Needed needed) noexcept { needed_ = std::move(needed); }
 
-  // Takes derived groups out of an example that has some itself: they are used as they are, and
-  // only by models that have them. Comes before the example is settled.
+  // Given groups: derived groups that come with the example. They are used as they are, and only by
+  // models that have them. `set_apart` takes them out of an example, before Example::order_runs.
   void set_apart(Example& example);
-  bool sets_apart(std::uint32_t group) const { return on() && knows(group); }
+  bool sets_apart(std::uint32_t group) const { return on() && is_derived(group); }
   bool has_given() const { return given_count_ > 0; }
   // The same feature by feature, for groups that are not part of the example.
-  bool gives(std::uint32_t group);
+  bool accepts_given(std::uint32_t group);
   void clear_given() { given_count_ = 0; }
-  void give(std::uint32_t group, std::uint32_t hash, float value);
-  // Puts the derived groups of an example behind its own, sorted by name. May throw, and changes
-  // nothing that can be seen. `learning`: makes room, so that `more` and `observe` cannot fail.
+  void add_given(std::uint32_t group, std::uint32_t hash, float value);
+  // Appends the needed groups to an example, sorted by name. May throw, and has no visible effect
+  // then. `learning`: makes room, so that `derive_group` and `observe` cannot fail.
   void derive(Example& example, bool learning, const Names& names);
-  // The run of one more group, for the screen. Needs derive(example, true).
-  Run more(Example& example, std::uint32_t group) noexcept;
-  // Takes in an example. Needs derive(example, true).
+  // Appends one more group, for the screen. Needs derive(example, true).
+  Run derive_group(Example& example, std::uint32_t group) noexcept;
+  // Updates the statistics and the past. Needs derive(example, true).
   void observe(const Example& example) noexcept;
 
   // The features of a derived group of an example, by name. Needs derive.
-  std::vector<std::pair<std::string, float>> named(Example& example, std::uint32_t group);
+  std::vector<std::pair<std::string, float>> named_features(Example& example, std::uint32_t group);
 
-  struct Seen {
+  struct ColumnView {
     std::uint32_t group;
     const std::string* name;
     const ColumnStats* stats;
   };
-  std::vector<Seen> columns() const;
-  const std::vector<std::uint32_t>& brought() const { return brought_; }
-  // What the columns give in a derived group: names, knots or values, the past; their hashes.
-  struct Shown {
+  std::vector<ColumnView> columns() const;
+  // Groups of missing cells that learned examples had.
+  const std::vector<std::uint32_t>& missing_groups() const { return missing_groups_; }
+  // The columns of a derived group: names, knots or values, the past, hashes.
+  struct BasisView {
     std::string name;
     std::vector<float> at, past;
     std::uint32_t hash;
   };
-  std::vector<Shown> bases(std::uint32_t group);
+  std::vector<BasisView> bases(std::uint32_t group);
   std::uint64_t clock(std::uint32_t group) const;
-  // Changes when a column becomes ready, or a new one shows up.
+  // Changes when a column becomes ready or a new one appears.
   std::uint64_t version() const { return version_; }
   std::size_t bytes() const;
 
  private:
-  struct Tracked {
+  struct Tracked {  // a column
     std::uint32_t hash;
     bool changed;  // since its bases were made
     std::string name;
@@ -102,36 +102,36 @@ class Derivation {
   struct Source {  // a raw group
     std::uint32_t group;
     std::vector<Tracked> columns;
-    std::vector<std::uint32_t> table;  // open addressing over the hashes; 0: free
+    std::vector<std::uint32_t> table;  // open addressing by hash: 1 + the column; 0: free
   };
-  struct Basis {  // what a column gives in a derived group
-    bool made = false;
+  struct Basis {                        // a column in a derived group
+    bool ready = false;                 // it has features there
     std::vector<float> at;              // knots, or values
     std::vector<std::uint32_t> hashes;  // of the features
-    std::vector<float> past;            // of lags a ring, of ewma the mean
+    std::vector<float> past;            // of a lag a ring, of ewma the mean
   };
-  struct Turn {  // of a circle
+  struct Turn {  // a point of a circle
     float x, sine, cosine;
   };
-  struct Recipe {
+  struct Recipe {  // a derived group
     Kind kind;
     std::uint32_t group;
     std::uint32_t source;
     double parameter;
-    std::uint64_t clock = 0;  // examples learned
+    std::uint64_t clock = 0;   // examples learned
     std::vector<Basis> bases;  // by column; the label is the only one
-    std::vector<Turn> turns;   // of cyclic: those that were looked up
+    std::vector<Turn> turns;   // of cyclic: a cache
   };
-  struct Given {
+  struct Given {  // a given group
     std::uint32_t group;
     std::vector<std::uint32_t> hashes;
     std::vector<float> values;
   };
-  struct Where {  // a group has runs in an example
+  struct RunRange {  // the runs of a group in an example
     std::uint64_t example = 0;
     std::uint32_t first = 0, last = 0;
   };
-  struct Place {  // of a column
+  struct ColumnPlace {
     std::uint32_t source, column;
   };
 
@@ -143,8 +143,10 @@ class Derivation {
   std::uint32_t add_column(std::uint32_t number, std::uint32_t hash, const Names& names);
   void drop_unlearned() noexcept;
   void make_bases();
-  void make_basis(const Recipe& recipe, const std::string& name, const ColumnStats* stats, Basis& basis) const;
-  std::vector<std::string> names_of(const Recipe& recipe, const std::string& name, const Basis& basis) const;
+  void make_basis(const Recipe& recipe, const std::string& name, const ColumnStats* stats,
+                  Basis& basis) const;
+  std::vector<std::string> names_of(const Recipe& recipe, const std::string& name,
+                                    const Basis& basis) const;
   void reserve_more(Example& example);
   void make(Recipe& recipe, Example& example);
   void make_features(Recipe& recipe, Example& example);
@@ -158,31 +160,30 @@ class Derivation {
   Groups& groups_;
   std::size_t first_ = 0;
   std::vector<Recipe> recipes_;
-  std::array<bool, 256> letters_{};      // of their groups
-  std::vector<std::int32_t> by_group_;   // recipes; -1: not a derived group
-  Needed needed_;                        // recipes, by the names of their groups
-  std::vector<std::int32_t> source_at_;  // by group; -1: nothing is kept of it
-  std::vector<std::size_t> made_of_;     // by group: features that one of it gives in all derived groups, at most
-  std::size_t past_ = 0;                 // features that are made of the past, at most
+  std::array<bool, 256> letters_{};      // of derived groups
+  std::vector<std::int32_t> by_group_;   // recipe by group; -1: not derived
+  Needed needed_;                        // recipes, sorted by the names of their groups
+  std::vector<std::int32_t> source_at_;  // source by group; -1: no column is tracked
+  std::vector<std::size_t> made_of_;     // by group: most derived features of one feature
+  std::size_t past_ = 0;                 // most features that are made of the past
   std::vector<Source> sources_;
-  std::size_t tracked_ = 0;
+  std::size_t tracked_ = 0;  // columns
   std::uint64_t version_ = 0;
-  bool stale_ = false;          // a basis is to be made:
-  std::vector<Place> changed_;  // of new columns, and of these
-  std::string scratch_;         // with room for the longest name of a feature
+  bool stale_ = false;                // bases must be made: those of new columns,
+  std::vector<ColumnPlace> changed_;  // and those of these
+  std::string scratch_;               // with room for the longest name of a feature
 
-  // The example at hand: its number, and where its groups stand.
-  std::uint64_t example_ = 0;
-  std::vector<Where> where_;  // by group; of another example: it has none
-  // Of its raw features the group and hash, and the column.
-  std::vector<std::uint64_t> keys_;
-  std::vector<std::uint32_t> column_at_;
+  // The current example.
+  std::uint64_t example_ = 0;             // its number
+  std::vector<RunRange> runs_;            // by group; if of another example, it has none
+  std::vector<std::uint64_t> keys_;       // group and hash of each raw feature,
+  std::vector<std::uint32_t> column_at_;  // and its column
   std::vector<float> now_;                // by column of one source
-  std::vector<std::uint32_t> unlearned_;  // the sources of its new columns: they count once it is learned
+  std::vector<std::uint32_t> unlearned_;  // sources of new columns, which count once it is learned
   std::size_t new_sources_ = 0;
-  std::vector<Given> given_;  // some more, for later use
+  std::vector<Given> given_;  // the first given_count_; the others are spare
   std::size_t given_count_ = 0;
-  std::vector<std::uint32_t> brought_;  // groups of missing cells that examples had
+  std::vector<std::uint32_t> missing_groups_;
 };
 
 }  // namespace chacha

@@ -1,4 +1,4 @@
-// Derived groups: the features of an example, and what is learned of it.
+// Derived groups: the features of an example, and the statistics it adds to.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -9,10 +9,10 @@ namespace chacha {
 namespace {
 
 constexpr double kTurn = 6.283185307179586;
-constexpr float kTiny = 1e-7F;         // the sine of π is not quite 0
-constexpr std::size_t kFewKnots = 64;  // that are faster looked at one by one
+constexpr float kTiny = 1e-7F;         // the computed sine of π is not quite 0
+constexpr std::size_t kFewKnots = 64;  // a linear search is faster
 
-// How many knots are not above x, without a branch: where a value lies is hard to foresee.
+// The number of knots that are not above x; without a branch, which would be hard to predict.
 std::size_t count_up_to(const std::vector<float>& knots, float x) {
   const float* at = knots.data();
   std::size_t left = knots.size();
@@ -42,43 +42,45 @@ void Derivation::reserve_more(Example& example) {
   example.runs.reserve(example.runs.size() + recipes_.size());
 }
 
-Run Derivation::more(Example& example, std::uint32_t group) noexcept {
-  if (!on() || !knows(group)) return {group, 0, 0};
+Run Derivation::derive_group(Example& example, std::uint32_t group) noexcept {
+  if (!on() || !is_derived(group)) return {group, 0, 0};
   const std::size_t before = example.runs.size();
   make(recipes_[static_cast<std::size_t>(by_group_[group])], example);
   return example.runs.size() > before ? example.runs.back() : Run{group, 0, 0};
 }
 
-// Calls add(basis, value, column) for the features of a source that give something, with room
-// for what is made of them.
+// Calls add(basis, value, column) for the features of a source with a basis, after making room for
+// the features made of them.
 template <class Add>
 void Derivation::each_feature(const Recipe& recipe, Example& example, Add add) const {
-  if (recipe.source >= where_.size() || where_[recipe.source].example != example_) return;
-  const Where where = where_[recipe.source];
-  for (std::uint32_t r = where.first; r <= where.last; ++r) {
+  if (recipe.source >= runs_.size() || runs_[recipe.source].example != example_) return;
+  const RunRange range = runs_[recipe.source];
+  for (std::uint32_t r = range.first; r <= range.last; ++r) {
     const Run run = example.runs[r];
     if (run.group != recipe.source) continue;
-    example.reserve((run.end - run.begin) * made_of_one(recipe.kind));
+    example.reserve((run.end - run.begin) * features_of_one(recipe.kind));
     for (std::uint32_t i = run.begin; i < run.end; ++i) {
       const std::uint32_t column = column_at_[i];
-      if (column >= recipe.bases.size()) continue;  // none, or it is not known here
+      if (column >= recipe.bases.size()) continue;  // no column, or a new one
       const Basis& basis = recipe.bases[column];
-      if (!basis.made) continue;
+      if (!basis.ready) continue;
       if (!is_absent(example.values[i])) {
         add(basis, example.values[i], column);
         continue;
       }
-      for (std::size_t k = 0; k < made_of_one(recipe.kind); ++k) example.add_unless_zero(basis.hashes[k], kAbsent);
+      for (std::size_t k = 0; k < features_of_one(recipe.kind); ++k) {
+        example.add_unless_zero(basis.hashes[k], kAbsent);
+      }
     }
   }
 }
 
 void Derivation::make(Recipe& recipe, Example& example) {
   const auto begin = static_cast<std::uint32_t>(example.hashes.size());
-  std::size_t own = 0;
-  while (own < given_count_ && given_[own].group != recipe.group) ++own;
-  if (own < given_count_) {
-    const Given& given = given_[own];
+  std::size_t i = 0;
+  while (i < given_count_ && given_[i].group != recipe.group) ++i;
+  if (i < given_count_) {
+    const Given& given = given_[i];
     example.hashes.append(given.hashes.data(), given.hashes.data() + given.hashes.size());
     example.values.append(given.values.data(), given.values.data() + given.values.size());
   } else {
@@ -91,8 +93,9 @@ void Derivation::make(Recipe& recipe, Example& example) {
 void Derivation::make_features(Recipe& recipe, Example& example) {
   switch (recipe.kind) {
     case Kind::kBins:
-      // A value between two knots is shared by them; one beyond the last counts as the last. Of
-      // two features one may be absent: then examples have the same shape more often.
+      // A value between two knots is divided between them; one beyond the last counts as the last.
+      // There are always two features, of which one may be absent: then more examples have the
+      // same shape.
       return each_feature(recipe, example, [&](const Basis& basis, float x, std::uint32_t) {
         const std::size_t count = basis.at.size();
         const std::size_t below = count_up_to(basis.at, x);
@@ -122,7 +125,8 @@ void Derivation::make_features(Recipe& recipe, Example& example) {
     case Kind::kLog:
       return each_feature(recipe, example, [&](const Basis& basis, float x, std::uint32_t) {
         const auto X = static_cast<double>(x);
-        example.add_unless_zero(basis.hashes[0], static_cast<float>(std::copysign(std::log1p(std::fabs(X)), X)));
+        const double log = std::copysign(std::log1p(std::fabs(X)), X);
+        example.add_unless_zero(basis.hashes[0], static_cast<float>(log));
       });
     case Kind::kLag:
     case Kind::kEwma:
@@ -132,17 +136,18 @@ void Derivation::make_features(Recipe& recipe, Example& example) {
   }
 }
 
-// The feature of a value. One that is not known has its name all the same, unless there are too many.
-std::uint32_t Derivation::code_of(const Recipe& recipe, const Basis& basis, float x, std::uint32_t column) {
-  const std::uint32_t known = find_value(basis.at, x);
-  if (known > 0) return basis.hashes[known - 1];
+// The one-hot feature of a value. A new value has its own name, unless there are too many values.
+std::uint32_t Derivation::code_of(const Recipe& recipe, const Basis& basis, float x,
+                                  std::uint32_t column) {
+  const std::uint32_t position = find_value(basis.at, x);
+  if (position > 0) return basis.hashes[position - 1];
   if (basis.at.size() == kMostValues) return basis.hashes[kMostValues];
   const Source& source = sources_[static_cast<std::size_t>(source_at_[recipe.source])];
   scratch_.assign(source.columns[column].name).append("=").append(short_text(x));
   return hash_name(scratch_, groups_.seed(recipe.group));
 }
 
-// Columns that go round have few values: most were looked up before.
+// Cyclic columns have few values, so most points are in the cache.
 const Derivation::Turn& Derivation::turn_of(Recipe& recipe, float x) noexcept {
   std::uint32_t bits;
   std::memcpy(&bits, &x, sizeof bits);
@@ -155,16 +160,16 @@ const Derivation::Turn& Derivation::turn_of(Recipe& recipe, float x) noexcept {
   return turn;
 }
 
-// What was learned, the last first.
+// Adds the values of learned examples, the last one first.
 void Derivation::add_past(const Recipe& recipe, Example& example) {
   if (recipe.bases.empty()) return;
   const std::size_t n = recipe.bases.front().past.size();
-  const auto known = static_cast<std::size_t>(std::min<std::uint64_t>(n, recipe.clock));
+  const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(n, recipe.clock));
   const auto next = static_cast<std::size_t>(recipe.clock % n);
-  example.reserve(known * recipe.bases.size());
+  example.reserve(count * recipe.bases.size());
   for (const Basis& basis : recipe.bases) {
     std::size_t at = next;
-    for (std::size_t k = 0; k < known; ++k) {
+    for (std::size_t k = 0; k < count; ++k) {
       at = at == 0 ? n - 1 : at - 1;
       example.add_unless_zero(basis.hashes[k], basis.past[at]);
     }
@@ -197,7 +202,7 @@ void Derivation::observe(const Example& example) noexcept {
   }
 }
 
-// A column that an example does not have counts as 0, as everywhere.
+// Stores the values of an example in the past. A column that it does not have counts as 0.
 void Derivation::remember(Recipe& recipe, const Example& example) noexcept {
   if (recipe.source == kLabel) {
     now_[0] = example.label;
@@ -206,70 +211,79 @@ void Derivation::remember(Recipe& recipe, const Example& example) noexcept {
     for (std::size_t r = 0; r < example.raw_runs(); ++r) {
       const Run run = example.runs[r];
       for (std::uint32_t i = run.begin; run.group == recipe.source && i < run.end; ++i) {
-        if (column_at_[i] < recipe.bases.size() && !is_absent(example.values[i])) now_[column_at_[i]] = example.values[i];
+        const bool there = !is_absent(example.values[i]);
+        if (column_at_[i] < recipe.bases.size() && there) now_[column_at_[i]] = example.values[i];
       }
     }
   }
   for (std::size_t column = 0; column < recipe.bases.size(); ++column) {
     std::vector<float>& ring = recipe.bases[column].past;
-    if (ring.empty()) continue;  // it came to be known after the example was derived
+    if (ring.empty()) continue;  // the column is new since the example was derived
     float& past = ring[ring.size() == 1 ? 0 : static_cast<std::size_t>(recipe.clock % ring.size())];
     const auto before = static_cast<double>(past);
     const double after = before + recipe.parameter * (static_cast<double>(now_[column]) - before);
-    past = recipe.kind == Kind::kLag || recipe.clock == 0 ? now_[column] : static_cast<float>(after);
+    const bool replaces = recipe.kind == Kind::kLag || recipe.clock == 0;
+    past = replaces ? now_[column] : static_cast<float>(after);
   }
   ++recipe.clock;
 }
 
-std::vector<std::pair<std::string, float>> Derivation::named(Example& example, std::uint32_t group) {
-  std::vector<std::pair<std::string, float>> found;
-  if (!on() || !knows(group)) return found;
+std::vector<std::pair<std::string, float>> Derivation::named_features(Example& example,
+                                                                      std::uint32_t group) {
+  std::vector<std::pair<std::string, float>> features;
+  if (!on() || !is_derived(group)) return features;
   const Recipe& recipe = recipes_[static_cast<std::size_t>(by_group_[group])];
   reserve_more(example);
-  const Run run = more(example, group);
-  std::vector<std::pair<std::uint32_t, std::string>> known;
+  const Run run = derive_group(example, group);
+  std::vector<std::pair<std::uint32_t, std::string>> name_of;
   for (std::size_t i = 0; i < recipe.bases.size(); ++i) {
-    if (!recipe.bases[i].made) continue;
+    if (!recipe.bases[i].ready) continue;
     const bool label = recipe.source == kLabel;
     const auto at = label ? 0 : static_cast<std::size_t>(source_at_[recipe.source]);
     const std::string name = label ? "label" : sources_[at].columns[i].name;
     const std::vector<std::string> names = names_of(recipe, name, recipe.bases[i]);
-    for (std::size_t k = 0; k < names.size(); ++k) known.emplace_back(recipe.bases[i].hashes[k], names[k]);
+    for (std::size_t k = 0; k < names.size(); ++k) {
+      name_of.emplace_back(recipe.bases[i].hashes[k], names[k]);
+    }
   }
   for (std::uint32_t i = run.begin; i < run.end; ++i) {
     if (is_absent(example.values[i])) continue;
     const auto same = [&](const auto& one) { return one.first == example.hashes[i]; };
-    const auto at = std::find_if(known.begin(), known.end(), same);
-    // A name that is not known (a new value, a group that was given) stands for itself as a number.
+    const auto at = std::find_if(name_of.begin(), name_of.end(), same);
+    // A feature without a name (a new value, a given group) is called by a number.
     const std::uint32_t number = example.hashes[i] - groups_.seed(group);
-    found.emplace_back(at != known.end() ? at->second : std::to_string(number), example.values[i]);
+    features.emplace_back(at != name_of.end() ? at->second : std::to_string(number),
+                          example.values[i]);
   }
-  return found;
+  return features;
 }
 
-std::vector<Derivation::Shown> Derivation::bases(std::uint32_t group) {
-  std::vector<Shown> found;
-  if (!knows(group)) return found;
+std::vector<Derivation::BasisView> Derivation::bases(std::uint32_t group) {
+  std::vector<BasisView> views;
+  if (!is_derived(group)) return views;
   if (stale_) make_bases();
   const Recipe& recipe = recipes_[static_cast<std::size_t>(by_group_[group])];
   for (std::size_t i = 0; i < recipe.bases.size(); ++i) {
-    if (!recipe.bases[i].made) continue;
+    if (!recipe.bases[i].ready) continue;
     const bool label = recipe.source == kLabel;
     const auto at = label ? 0 : static_cast<std::size_t>(source_at_[recipe.source]);
     const Tracked* const column = label ? nullptr : &sources_[at].columns[i];
-    found.push_back({label ? "label" : column->name, recipe.bases[i].at, recipe.bases[i].past, label ? 0 : column->hash});
+    views.push_back({label ? "label" : column->name, recipe.bases[i].at, recipe.bases[i].past,
+                     label ? 0 : column->hash});
   }
-  return found;
+  return views;
 }
 
 std::uint64_t Derivation::clock(std::uint32_t group) const {
-  return knows(group) ? recipes_[static_cast<std::size_t>(by_group_[group])].clock : 0;
+  return is_derived(group) ? recipes_[static_cast<std::size_t>(by_group_[group])].clock : 0;
 }
 
-std::vector<Derivation::Seen> Derivation::columns() const {
-  std::vector<Seen> all;
+std::vector<Derivation::ColumnView> Derivation::columns() const {
+  std::vector<ColumnView> all;
   for (const Source& source : sources_) {
-    for (const Tracked& column : source.columns) all.push_back({source.group, &column.name, &column.stats});
+    for (const Tracked& column : source.columns) {
+      all.push_back({source.group, &column.name, &column.stats});
+    }
   }
   return all;
 }
@@ -285,7 +299,8 @@ std::size_t Derivation::bytes() const {
   for (const Recipe& recipe : recipes_) {
     total += sizeof(Recipe) + recipe.turns.capacity() * sizeof(Turn);
     for (const Basis& basis : recipe.bases) {
-      total += sizeof(Basis) + 4 * (basis.at.capacity() + basis.hashes.capacity() + basis.past.capacity());
+      total += sizeof(Basis) +
+               4 * (basis.at.capacity() + basis.hashes.capacity() + basis.past.capacity());
     }
   }
   return total;

@@ -128,7 +128,7 @@ std::uint32_t Bank::start(const Options& options, std::vector<GroupList> product
   if (from < 0) {
     state.sum_norm_x = state.total_weight = options.initial_t;
     state.high = first_label_bound(options.loss);
-    state.low = -state.high;
+    state.low = 0.0F - state.high;  // -0 would be served where VW serves 0
   } else {
     state = this->state(static_cast<std::uint32_t>(from));
     multiplier = multiplier_[static_cast<std::size_t>(from)];

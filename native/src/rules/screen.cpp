@@ -7,7 +7,8 @@
 
 namespace chacha {
 
-void Screen::set(std::vector<std::vector<std::uint32_t>> products, const std::vector<std::uint32_t>& cells) {
+void Screen::set(std::vector<std::vector<std::uint32_t>> products,
+                 const std::vector<std::uint32_t>& cells) {
   std::vector<Candidate> candidates;
   candidates.reserve(products.size());
   for (std::size_t i = 0; i < products.size(); ++i) {
@@ -23,28 +24,32 @@ void Screen::set(std::vector<std::vector<std::uint32_t>> products, const std::ve
   credit_ = 0.0;
 }
 
-std::vector<Screen::Found> Screen::found() const {
-  std::vector<Found> all;
-  for (const Candidate& candidate : candidates_) all.push_back({candidate.looks, candidate.gain});
-  return all;
+std::vector<Screen::Score> Screen::scores() const {
+  std::vector<Score> scores;
+  for (const Candidate& candidate : candidates_) {
+    scores.push_back({candidate.looks, candidate.gain});
+  }
+  return scores;
 }
 
 std::size_t Screen::bytes() const {
   std::size_t total = active_.capacity() * sizeof(std::int64_t);
-  for (const Candidate& candidate : candidates_) total += sizeof(Candidate) + candidate.cells.size() * sizeof(Cell);
+  for (const Candidate& candidate : candidates_) {
+    total += sizeof(Candidate) + candidate.cells.size() * sizeof(Cell);
+  }
   return total;
 }
 
 void Screen::prepare(const Example& example, std::size_t groups, std::size_t live) {
   if (active_.size() < groups) active_.resize(groups);
   if (spans_.size() < groups) spans_.resize(groups);
-  made_.reserve(groups);
+  derived_.reserve(groups);
   order_.reserve(example.hashes.capacity());
   features_.reserve(example.hashes.size() * live);
 }
 
-// Where the groups of an example stand; returns how many features the raw ones have.
-std::size_t Screen::survey(const Example& example) noexcept {
+// Finds the runs of the groups of an example; returns the number of features of raw groups.
+std::size_t Screen::find_runs(const Example& example) noexcept {
   std::size_t features = 0;
   order_.clear();
   for (std::uint32_t r = 0; r < example.runs.size(); ++r) {
@@ -54,30 +59,33 @@ std::size_t Screen::survey(const Example& example) noexcept {
     if (span.run == 0) span.run = r + 1;
     if (r >= example.raw_runs()) continue;
     std::uint32_t count = 0;
-    for (std::uint32_t i = run.begin; i < run.end; ++i) count += is_there(example.values[i]) ? 1U : 0U;
+    for (std::uint32_t i = run.begin; i < run.end; ++i) {
+      count += is_there(example.values[i]) ? 1U : 0U;
+    }
     active_[run.group] += count;
     features += count;
   }
   return features;
 }
 
-// Lists the features of a candidate's groups that are not zero, where no candidate before it had
-// them. Derived groups that no model has are made.
-void Screen::gather(const Candidate& candidate, Example& example, Derivation& derivation) noexcept {
+// Lists the features of a candidate's groups that are not zero, unless an earlier candidate has the
+// group too. Makes derived groups that no model has.
+void Screen::list_features(const Candidate& candidate, Example& example,
+                           Derivation& derivation) noexcept {
   for (const std::uint32_t group : candidate.groups) {
-    if (group >= spans_.size() || spans_[group].placed) continue;
+    if (group >= spans_.size() || spans_[group].listed) continue;
     Span& span = spans_[group];
-    if (span.run == 0 && !(derivation.on() && derivation.knows(group))) continue;
+    if (span.run == 0 && !(derivation.on() && derivation.is_derived(group))) continue;
     const auto add = [&](const Run& run) {
       for (std::uint32_t i = run.begin; i < run.end; ++i) {
         if (is_there(example.values[i])) order_.push_back(i);
       }
     };
-    span.placed = true;
+    span.listed = true;
     span.begin = static_cast<std::uint32_t>(order_.size());
     if (span.run == 0) {
-      add(derivation.more(example, group));
-      made_.push_back(group);
+      add(derivation.derive_group(example, group));
+      derived_.push_back(group);
     } else if (!span.several) {
       add(example.runs[span.run - 1]);
     } else {
@@ -103,33 +111,36 @@ double Screen::width(const Candidate& candidate) const noexcept {
   return product;
 }
 
-void Screen::learn(Example& example, Derivation& derivation, double residual, std::size_t live) noexcept {
-  const std::size_t features = survey(example);
+void Screen::learn(Example& example, Derivation& derivation, double residual,
+                   std::size_t live) noexcept {
+  const std::size_t features = find_runs(example);
   ++examples_;
   if (share_ > 0.0 && !candidates_.empty() && std::isfinite(residual)) {
-    take_turns(example, derivation, residual, static_cast<double>(features) * static_cast<double>(live));
+    const double least = static_cast<double>(features) * static_cast<double>(live);
+    take_turns(example, derivation, residual, least);
     low_ = std::min(low_, residual);
     high_ = std::max(high_, residual);
   }
   for (const Run& run : example.runs) spans_[run.group] = Span();
-  for (const std::uint32_t group : made_) spans_[group] = Span();
-  made_.clear();
+  for (const std::uint32_t group : derived_) spans_[group] = Span();
+  derived_.clear();
 }
 
-void Screen::take_turns(Example& example, Derivation& derivation, double residual, double least) noexcept {
+void Screen::take_turns(Example& example, Derivation& derivation, double residual,
+                        double least) noexcept {
   credit_ = std::min(credit_ + share_ * least, least);
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
     Candidate& candidate = candidates_[turn_];
-    gather(candidate, example, derivation);
+    list_features(candidate, example, derivation);
     const double wide = width(candidate);
     if (wide > 0.0 && wide <= least) {
       if (wide > credit_) return;
       credit_ -= wide;
       expand(candidate, example);
       if (features_.size() == 1) {
-        look_at_one(candidate, features_.front(), residual);
+        train_one(candidate, features_.front(), residual);
       } else {
-        look(candidate, residual);
+        train(candidate, residual);
       }
     }
     if (++turn_ == candidates_.size()) {
@@ -152,13 +163,14 @@ void Screen::expand(const Candidate& candidate, const Example& example) noexcept
     const double value = 1.0 * static_cast<double>(example.values[order_[i]]);
     for (std::uint32_t j = right.begin; j < right.end; ++j) {
       const double x = value * static_cast<double>(example.values[order_[j]]);
-      if (x != 0.0) features_.push_back({(half ^ example.hashes[order_[j]]) & candidate.mask, x});
+      const std::uint32_t hash = half ^ example.hashes[order_[j]];
+      if (x != 0.0) features_.push_back({hash & candidate.mask, x});
     }
   }
 }
 
-// The same as `look`, for a candidate with one feature: most of them are.
-void Screen::look_at_one(Candidate& candidate, const Feature& feature, double residual) noexcept {
+// As `train`, for the common case of a candidate with one feature.
+void Screen::train_one(Candidate& candidate, const Feature& feature, double residual) noexcept {
   Cell& cell = candidate.cells[feature.place];
   const double x = feature.value;
   const double guess = std::min(std::max(0.0 + cell.w * x, low_), high_);
@@ -181,12 +193,13 @@ void Screen::look_at_one(Candidate& candidate, const Feature& feature, double re
   candidate.learned += 1.0;
   if (!(candidate.norms > 0.0)) return;
   const double factor = std::sqrt(candidate.learned / candidate.norms);
-  const double update = error * (2.0 * rate_) * factor / (1.0 + 2.0 * rate_ * (xx * cell.rate) * factor);
+  const double update =
+      error * (2.0 * rate_) * factor / (1.0 + 2.0 * rate_ * (xx * cell.rate) * factor);
   cell.w += update * x * cell.rate;
 }
 
-void Screen::visit(const Candidate& candidate, const Example& example, std::size_t depth, std::uint32_t start,
-                   std::uint32_t half, double value) noexcept {
+void Screen::visit(const Candidate& candidate, const Example& example, std::size_t depth,
+                   std::uint32_t start, std::uint32_t half, double value) noexcept {
   const Span span = spans_[candidate.groups[depth]];
   const bool last = depth + 1 == candidate.groups.size();
   const bool same = !last && candidate.groups[depth + 1] == candidate.groups[depth];
@@ -202,7 +215,7 @@ void Screen::visit(const Candidate& candidate, const Example& example, std::size
   }
 }
 
-void Screen::look(Candidate& candidate, double residual) noexcept {
+void Screen::train(Candidate& candidate, double residual) noexcept {
   Cell* const cells = candidate.cells.data();
   double guess = 0.0;
   for (const Feature& feature : features_) guess += cells[feature.place].w * feature.value;

@@ -1,18 +1,19 @@
 // Residual screening: tiny learners for products that no model has, within a budget.
-// Expressions keep the order of chacha/rules/contest/screen.py, so the bits are the same.
+// Twin: src/chacha/rules/contest/screen.py; expressions keep its order, so the bits are the same.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "features/derivation.hpp"
 #include "data/example.hpp"
+#include "features/derivation.hpp"
 
 namespace chacha {
 
 class Screen {
  public:
-  struct Found {
+  struct Score {  // of a candidate
     std::int64_t looks;
     double gain;
   };
@@ -21,19 +22,24 @@ class Screen {
     share_ = share;
     rate_ = rate;
   }
-  // Begins anew: the groups of each product, and the number of its cells, a power of two.
-  void set(std::vector<std::vector<std::uint32_t>> products, const std::vector<std::uint32_t>& cells);
+  // Starts over with other candidates: the groups of each product, and the number of its cells, a
+  // power of two.
+  void set(std::vector<std::vector<std::uint32_t>> products,
+           const std::vector<std::uint32_t>& cells);
 
   // Makes room, so that `learn` does not throw.
   void prepare(const Example& example, std::size_t groups, std::size_t live);
-  // One example, what the champion left over, and how many models are live. Derived groups that
-  // no model has are made here, when the turn of a candidate comes.
+  // Learns one example, given the champion's residual and the number of live models. Derived groups
+  // that no model has are made here, at a candidate's turn.
   void learn(Example& example, Derivation& derivation, double residual, std::size_t live) noexcept;
 
   std::int64_t rounds() const { return rounds_; }
   std::int64_t examples() const { return examples_; }
-  std::vector<Found> found() const;
-  std::int64_t active(std::uint32_t group) const { return group < active_.size() ? active_[group] : 0; }
+  std::vector<Score> scores() const;  // by candidate
+  // Features of a raw group, over all examples.
+  std::int64_t active(std::uint32_t group) const {
+    return group < active_.size() ? active_[group] : 0;
+  }
   std::size_t bytes() const;
 
  private:
@@ -51,35 +57,35 @@ class Screen {
     std::uint32_t place;
     double value;
   };
-  struct Span {
-    std::uint32_t begin = 0, end = 0;  // in the order of features, once they are listed
-    std::uint32_t run = 0;             // 1 + the first; 0: the example has none
-    bool several = false;              // runs
-    bool placed = false;
+  struct Span {                        // a group of the current example
+    std::uint32_t begin = 0, end = 0;  // in order_, if listed
+    std::uint32_t run = 0;             // 1 + its first run; 0: it has none
+    bool several = false;              // it has more than one run
+    bool listed = false;
   };
 
-  std::size_t survey(const Example& example) noexcept;
-  void gather(const Candidate& candidate, Example& example, Derivation& derivation) noexcept;
+  std::size_t find_runs(const Example& example) noexcept;
+  void list_features(const Candidate& candidate, Example& example, Derivation& derivation) noexcept;
   double width(const Candidate& candidate) const noexcept;
   void take_turns(Example& example, Derivation& derivation, double residual, double least) noexcept;
   void expand(const Candidate& candidate, const Example& example) noexcept;
-  void visit(const Candidate& candidate, const Example& example, std::size_t depth, std::uint32_t start,
-             std::uint32_t half, double value) noexcept;
-  void look(Candidate& candidate, double residual) noexcept;
-  void look_at_one(Candidate& candidate, const Feature& feature, double residual) noexcept;
+  void visit(const Candidate& candidate, const Example& example, std::size_t depth,
+             std::uint32_t start, std::uint32_t half, double value) noexcept;
+  void train(Candidate& candidate, double residual) noexcept;
+  void train_one(Candidate& candidate, const Feature& feature, double residual) noexcept;
 
   double share_ = 0.0, rate_ = 0.5;
   std::vector<Candidate> candidates_;
   std::size_t turn_ = 0;
   std::int64_t rounds_ = 0, examples_ = 0;
   double credit_ = 0.0, low_ = 0.0, high_ = 0.0;
-  std::vector<std::int64_t> active_;  // by raw group: features, over all examples
+  std::vector<std::int64_t> active_;  // by raw group
 
-  // The example at hand: its features that are not zero, group by group.
-  std::vector<Span> spans_;
-  std::vector<std::uint32_t> order_;
-  std::vector<std::uint32_t> made_;  // groups whose turn came
-  std::vector<Feature> features_;
+  // The current example.
+  std::vector<Span> spans_;             // by group
+  std::vector<std::uint32_t> order_;    // features that are not zero, group by group
+  std::vector<std::uint32_t> derived_;  // groups that were made for a candidate
+  std::vector<Feature> features_;       // of the current candidate
 };
 
 }  // namespace chacha

@@ -4,7 +4,7 @@
 
 namespace chacha {
 
-void SeenSet::reserve(std::size_t n) {
+void FeatureSet::reserve(std::size_t n) {
   if (2 * (size_ + n) <= entries_.size()) return;
   std::size_t larger = entries_.size();
   while (2 * (size_ + n) > larger) larger *= 2;
@@ -19,7 +19,7 @@ void SeenSet::reserve(std::size_t n) {
   entries_.swap(entries);
 }
 
-bool SeenSet::add(std::uint32_t group, std::uint32_t hash) {
+bool FeatureSet::add(std::uint32_t group, std::uint32_t hash) {
   const std::uint64_t key = (std::uint64_t{group} << 32) | hash;
   const std::size_t mask = entries_.size() - 1;
   std::size_t at = mixed(key) & mask;
@@ -31,16 +31,19 @@ bool SeenSet::add(std::uint32_t group, std::uint32_t hash) {
   return true;
 }
 
-bool Observed::prepare(const Example& example, const std::vector<std::uint32_t>& empty, const Groups& groups) {
+bool ObservedStream::prepare(const Example& example, const std::vector<std::uint32_t>& empty,
+                             const Groups& groups) {
   if (sizes_.size() < groups.size()) sizes_.resize(groups.size(), -1);
-  seen_.reserve(example.hashes.size());
-  const auto unknown = [this](std::uint32_t group) { return sizes_[group] < 0; };
+  features_.reserve(example.hashes.size());
+  const auto is_new = [this](std::uint32_t group) { return sizes_[group] < 0; };
+  const auto has_new = [&](const Run& run) { return is_new(run.group); };
   const Run* const raw_end = example.runs.begin() + example.raw_runs();
-  return std::any_of(example.runs.begin(), raw_end, [&](const Run& run) { return unknown(run.group); }) ||
-         std::any_of(empty.begin(), empty.end(), unknown);
+  return std::any_of(example.runs.begin(), raw_end, has_new) ||
+         std::any_of(empty.begin(), empty.end(), is_new);
 }
 
-bool Observed::observe_label(const Example& example, const std::vector<std::uint32_t>& empty) noexcept {
+bool ObservedStream::observe_label(const Example& example,
+                                   const std::vector<std::uint32_t>& empty) noexcept {
   if (example.labelled) {
     low_ = std::min(low_, static_cast<double>(example.label));
     high_ = std::max(high_, static_cast<double>(example.label));
@@ -53,7 +56,8 @@ bool Observed::observe_label(const Example& example, const std::vector<std::uint
   return changed;
 }
 
-bool Observed::observe(const Example& example, const std::vector<std::uint32_t>& empty, Bank* bank) noexcept {
+bool ObservedStream::observe(const Example& example, const std::vector<std::uint32_t>& empty,
+                             Bank* bank) noexcept {
   bool changed = observe_label(example, empty);
   for (std::size_t r = 0; r < example.raw_runs(); ++r) {
     const Run run = example.runs[r];
@@ -63,7 +67,7 @@ bool Observed::observe(const Example& example, const std::vector<std::uint32_t>&
       if (is_absent(example.values[i])) continue;
       if (bank != nullptr && bank->first_group(i) == run.group + 1) continue;
       if (bank != nullptr && bank->first_group(i) == 0) bank->first_group(i) = run.group + 1;
-      if (!seen_.add(run.group, example.hashes[i] & mask_)) continue;
+      if (!features_.add(run.group, example.hashes[i] & mask_)) continue;
       ++size;
       ++raw_features_;
       changed = true;
@@ -72,14 +76,15 @@ bool Observed::observe(const Example& example, const std::vector<std::uint32_t>&
   return changed;
 }
 
-double Observed::complexity(const std::vector<std::vector<std::uint32_t>>& products) const {
+double ObservedStream::complexity(const std::vector<std::vector<std::uint32_t>>& products) const {
   auto d = static_cast<double>(raw_features_);
   for (const auto& product : products) {
     double features = 1.0;
-    double times = 0.0;  // how often the group stood there before
+    double times = 0.0;  // how often the group came before in this product
     for (std::size_t k = 0; k < product.size(); ++k) {
       times = k > 0 && product[k] == product[k - 1] ? times + 1.0 : 0.0;
-      features = features * (size_of(product[k]) + (size_of(product[k]) > 0 ? times : 0.0)) / (times + 1.0);
+      const double size = size_of(product[k]);
+      features = features * (size + (size > 0 ? times : 0.0)) / (times + 1.0);
     }
     d += features;
   }

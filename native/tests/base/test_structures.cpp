@@ -18,7 +18,7 @@ std::string settled(const std::string& line) {
   Example example;
   std::vector<std::uint32_t> empty;
   CHECK(parse_line(line, groups, example));
-  example.settle(groups, empty);
+  example.order_runs(groups, empty);
   std::string all;
   std::uint32_t at = 0;
   for (const Run& run : example.runs) {
@@ -70,9 +70,9 @@ TEST(an_example_that_is_settled_stays_so) {
   std::vector<std::uint32_t> empty;
   for (int i = 0; i < 2000; ++i) {
     CHECK(parse_line(random_line(rng), groups, example));
-    example.settle(groups, empty);
+    example.order_runs(groups, empty);
     const Example before = example;
-    example.settle(groups, empty);
+    example.order_runs(groups, empty);
     CHECK(empty.empty());
     CHECK(example.hashes == before.hashes);
     CHECK_EQ(example.runs.size(), before.runs.size());
@@ -110,7 +110,7 @@ TEST(the_map_takes_extreme_indices) {
 }
 
 TEST(the_seen_set_tells_what_is_new) {
-  SeenSet seen;
+  FeatureSet seen;
   std::unordered_map<std::uint64_t, bool> known;
   Rng rng(7);
   for (int i = 0; i < 50000; ++i) {
@@ -136,10 +136,10 @@ TEST(observed_counts_distinct_features) {
   Groups groups;
   Example example;
   std::vector<std::uint32_t> empty;
-  Observed observed(18);
+  ObservedStream observed(18);
   auto take = [&](const char* line) {
     CHECK(parse_line(line, groups, example));
-    example.settle(groups, empty);
+    example.order_runs(groups, empty);
     const bool fresh = observed.prepare(example, empty, groups);
     observed.observe(example, empty, nullptr);
     return fresh;
@@ -161,14 +161,14 @@ TEST(observed_counts_distinct_features) {
 }
 
 TEST(observed_takes_1_to_32_bits) {
-  CHECK_THROWS(Observed(0), std::invalid_argument);
-  CHECK_THROWS(Observed(33), std::invalid_argument);
+  CHECK_THROWS(ObservedStream(0), std::invalid_argument);
+  CHECK_THROWS(ObservedStream(33), std::invalid_argument);
   Groups groups;
   Example example;
   std::vector<std::uint32_t> empty;
-  Observed observed(32);
+  ObservedStream observed(32);
   CHECK(parse_line("|a 0 2147483648 4294967295", groups, example));
-  example.settle(groups, empty);
+  example.order_runs(groups, empty);
   observed.prepare(example, empty, groups);
   observed.observe(example, empty, nullptr);
   CHECK_EQ(observed.raw_features(), std::uint64_t{3});

@@ -1,9 +1,9 @@
-// One line of VW text: every part of the grammar, and its odd corners.
+// One line of VW text: every part of the grammar, and its corner cases.
 #include <cmath>
 #include <memory>
 
-#include "support/check.hpp"
 #include "data/text_parser.hpp"
+#include "support/check.hpp"
 #include "support/streams.hpp"
 
 using namespace chacha;
@@ -21,7 +21,7 @@ struct Parsed {
     read = parse_line({bytes.get(), line.size()}, groups, example);
   }
 
-  // `name[hash:value ...]` of every run, with hashes less the seed of the group.
+  // `name[hash:value ...]` of every run; the hashes are without the seed of the group.
   std::string runs() const {
     std::string all;
     for (const Run& run : example.runs) {
@@ -58,15 +58,17 @@ void head(std::string_view line, float label, float weight, float initial, std::
 }  // namespace
 
 TEST(words_of_any_length_one_after_the_other) {
-  const std::string_view words[] = {"a",  "bc",  "def", "ghij",     "klmno", "pqrstu", "vwxyzab", "cdefghij", "klmnopqrs",
-                                    "7",  "7a",  "a7",  "\xc3\xa9", "\x7f",  "~",      "a=b",     "0123456",  "x0123456",
-                                    "-1", ".",   "\x01", "a\x01",    "'x",    "a\x1f_"};
+  const std::string_view words[] = {
+      "a",         "bc",       "def", "ghij", "klmno",    "pqrstu", "vwxyzab", "cdefghij",
+      "klmnopqrs", "7",        "7a",  "a7",   "\xc3\xa9", "\x7f",   "~",       "a=b",
+      "0123456",   "x0123456", "-1",  ".",    "\x01",     "a\x01",  "'x",      "a\x1f_"};
   for (const std::string_view first : words) {
     for (const std::string_view second : words) {
       for (const std::string_view third : words) {
         for (const char* blank : {" ", "\t", "  "}) {
           std::string line = "1 |g";
-          for (const std::string_view word : {first, second, third}) line.append(blank).append(word);
+          for (const std::string_view word : {first, second, third})
+            line.append(blank).append(word);
           const Parsed parsed(line);
           CHECK(parsed.read);
           CHECK_EQ(parsed.example.hashes.size(), 3U);
@@ -108,7 +110,8 @@ TEST(numbers_with_e_plus_0_are_the_nearest_floats) {
   head("-1.5e+0 |", -1.5F, 1.0F, 0.0F, "");
   head("3e+0 2e+0 |", 3.0F, 2.0F, 0.0F, "");
   gives("1 |g 1:1e+01 2:1e+0", "g[1:10 2:1]");
-  for (const char* value : {"1e+0x", "1e+0.5", "2e+", "1e+0e+0"}) CHECK(!reads(std::string("1 |g 2:") + value + " 3"));
+  for (const char* value : {"1e+0x", "1e+0.5", "2e+", "1e+0e+0"})
+    CHECK(!reads(std::string("1 |g 2:") + value + " 3"));
 }
 
 TEST(heads) {
@@ -135,9 +138,10 @@ TEST(heads_without_a_label) {
 }
 
 TEST(heads_that_are_refused) {
-  for (const char* line : {"x |a x", "1 x |a x", "1 -2 |a x", "1 2 x |a x", "1 2 3 4 |a x", "1 2 3 4 5 6 7|a x",
-                           "nan |a x", "inf |a x", "1 inf |a x", "1 nan |a x", "1 1 inf |a x", "1e39 |a x",
-                           "1\t|a x", "\t1 |a x", "12ab |a x", "0x1 |a x"}) {
+  for (const char* line :
+       {"x |a x", "1 x |a x", "1 -2 |a x", "1 2 x |a x", "1 2 3 4 |a x", "1 2 3 4 5 6 7|a x",
+        "nan |a x", "inf |a x", "1 inf |a x", "1 nan |a x", "1 1 inf |a x", "1e39 |a x", "1\t|a x",
+        "\t1 |a x", "12ab |a x", "0x1 |a x"}) {
     CHECK(!reads(line));
   }
 }
@@ -161,7 +165,8 @@ TEST(features) {
   gives("|a\t1\t2", "a[1:1 2:1]");
   gives("|a 1:-2.5 2:1e2 3:.5 4:5.", "a[1:-2.5 2:100 3:0.5 4:5]");
   gives("|a 1:0 2:0.0 3:-0 4:1", "a[4:1]");
-  gives("|a 4294967296 99999999999", print("a[0:1 %u:1]", static_cast<std::uint32_t>(99999999999ULL)));
+  gives("|a 4294967296 99999999999",
+        print("a[0:1 %u:1]", static_cast<std::uint32_t>(99999999999ULL)));
 }
 
 TEST(named_features_are_hashed_with_their_group) {
@@ -183,10 +188,11 @@ TEST(words_as_values) {
   const Parsed parsed("|a color:red 3:blue :green x:+");
   CHECK(parsed.read);
   const std::uint32_t seed = hash_name("a", 0);
-  const std::vector<std::uint32_t> hashes = {hash_name("red", hash_name("color", seed)), hash_name("blue", seed + 3),
-                                             hash_name("green", hash_name("", seed)),
-                                             hash_name("+", hash_name("x", seed))};
-  CHECK((std::vector<std::uint32_t>(parsed.example.hashes.begin(), parsed.example.hashes.end()) == hashes));
+  const std::vector<std::uint32_t> hashes = {
+      hash_name("red", hash_name("color", seed)), hash_name("blue", seed + 3),
+      hash_name("green", hash_name("", seed)), hash_name("+", hash_name("x", seed))};
+  CHECK((std::vector<std::uint32_t>(parsed.example.hashes.begin(), parsed.example.hashes.end()) ==
+         hashes));
   for (const float value : parsed.example.values) CHECK_EQ(value, 1.0F);
   CHECK(!reads("|a color:red|b x"));  // VW takes the bar as part of the word
   CHECK(!reads("|a x:12ab"));
@@ -232,15 +238,16 @@ TEST(zero_bytes_are_bytes) {
 }
 
 TEST(utf8) {
-  for (const char* text : {"", "plain", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\xed\x9f\xbf",
-                           "\xf4\x8f\xbf\xbf", "\xc2\x80", "\xe0\xa0\x80", "\xf0\x90\x80\x80",
-                           "\xef\xbf\xbf", "\x7f"}) {
+  for (const char* text : {"", "plain", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80",
+                           "\xed\x9f\xbf", "\xf4\x8f\xbf\xbf", "\xc2\x80", "\xe0\xa0\x80",
+                           "\xf0\x90\x80\x80", "\xef\xbf\xbf", "\x7f"}) {
     CHECK(is_utf8(text));
     CHECK(reads(std::string("1 |a x") + text));
   }
-  for (const char* text : {"\x80", "\xc3", "\xc0\xaf", "\xc1\xbf", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xf0\x8f\xbf\xbf",
-                           "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff", "\xe2\x82", "\xf0\x9f\x98", "\xc3(",
-                           "\xe2(\xa1", "\xf0\x9f(\x80", "\xe2", "\xf0"}) {
+  for (const char* text :
+       {"\x80", "\xc3", "\xc0\xaf", "\xc1\xbf", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xf0\x8f\xbf\xbf",
+        "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff", "\xe2\x82", "\xf0\x9f\x98", "\xc3(",
+        "\xe2(\xa1", "\xf0\x9f(\x80", "\xe2", "\xf0"}) {
     CHECK(!is_utf8(text));
     CHECK(!reads(std::string("1 |a x") + text));
   }
@@ -253,7 +260,8 @@ TEST(a_megabyte_line) {
   const Parsed parsed(line);
   CHECK(parsed.read);
   CHECK_EQ(parsed.example.runs.size(), std::size_t{1});
-  CHECK_EQ(parsed.example.hashes.size(), static_cast<std::size_t>(std::count(line.begin(), line.end(), ':')));
+  CHECK_EQ(parsed.example.hashes.size(),
+           static_cast<std::size_t>(std::count(line.begin(), line.end(), ':')));
   CHECK(reads("1 |a " + std::string(std::size_t{1} << 20, '7')));
   CHECK(reads("1 |a x:" + std::string(std::size_t{1} << 20, '0')));
   CHECK(reads("1 |" + std::string(std::size_t{1} << 20, 'n') + " x"));
@@ -269,7 +277,7 @@ TEST(many_groups) {
   CHECK_EQ(parsed.groups.size(), 99999U);
   CHECK_EQ(parsed.example.runs.size(), std::size_t{100000});
   std::vector<std::uint32_t> empty;
-  parsed.example.settle(parsed.groups, empty);
+  parsed.example.order_runs(parsed.groups, empty);
   CHECK_EQ(parsed.example.runs.size(), std::size_t{100000});
   CHECK_EQ(parsed.example.values.back(), 100000.0F);
 }

@@ -1,8 +1,8 @@
 // Words of texts: `re.findall(r"\w+", text.lower())`, counted.
-#include "support/check.hpp"
-#include "vw/hashing.hpp"
-#include "support/streams.hpp"
 #include "data/text_words.hpp"
+#include "support/check.hpp"
+#include "support/streams.hpp"
+#include "vw/hashing.hpp"
 
 using namespace chacha;
 
@@ -55,7 +55,8 @@ TEST(a_text_that_is_not_ascii_adds_nothing) {
   WordCounter counter("t=", 9);
   Counted counted;
   CHECK(counter.count("a", counted.hashes, counted.values));
-  for (const char* text : {"b \xc3\xa9", "\x80", "b\xff"}) CHECK(!counter.count(text, counted.hashes, counted.values));
+  for (const char* text : {"b \xc3\xa9", "\x80", "b\xff"})
+    CHECK(!counter.count(text, counted.hashes, counted.values));
   CHECK_EQ(shown(counted), expected({{"a", 1}}));
   CHECK(counter.count("b", counted.hashes, counted.values));
   CHECK_EQ(shown(counted), expected({{"a", 1}, {"b", 1}}));

@@ -1,14 +1,15 @@
-// The engine with derived groups: bit for bit what plain groups give, whoever else is there.
-#include "support/derived_setting.hpp"
+// The engine with derived groups: bit for bit what raw groups give, whatever other models live.
+#include "support/derived_engine.hpp"
 
 using namespace chacha;
 
 TEST(a_derived_group_is_like_a_plain_one) {
   for (const char* kernel : kKernels) {
     if (kernel_named(kernel) == nullptr) continue;
-    Setting all(wanted(), kernel);
+    Setting all(model_specs(), kernel);
     std::vector<std::unique_ptr<Plain>> plain;
-    for (const Wanted& one : wanted()) plain.push_back(std::make_unique<Plain>(one, kernel));
+    for (const ModelSpec& one : model_specs())
+      plain.push_back(std::make_unique<Plain>(one, kernel));
     Rng rng(600);
     for (int i = 0; i < 500; ++i) {
       const std::string line = numeric_line(rng);
@@ -25,9 +26,10 @@ TEST(a_derived_group_is_like_a_plain_one) {
 }
 
 TEST(each_model_learns_as_if_it_were_alone) {
-  Setting all(wanted(), "plain");
+  Setting all(model_specs(), "plain");
   std::vector<std::unique_ptr<Setting>> alone;
-  for (const Wanted& one : wanted()) alone.push_back(std::make_unique<Setting>(std::vector<Wanted>{one}, "plain"));
+  for (const ModelSpec& one : model_specs())
+    alone.push_back(std::make_unique<Setting>(std::vector<ModelSpec>{one}, "plain"));
   Rng rng(601), other(602);
   for (int i = 0; i < 400; ++i) {
     const std::string line = numeric_line(rng), asked_for = numeric_line(other, false);
@@ -48,24 +50,25 @@ TEST(each_model_learns_as_if_it_were_alone) {
 }
 
 TEST(predictions_between_leave_no_trace) {
-  Setting quiet(wanted()), asking(wanted());
+  Setting quiet(model_specs()), asking(model_specs());
   Rng rng(603), other(604);
   for (int i = 0; i < 300; ++i) {
     const std::string line = numeric_line(rng);
     quiet.learn(line);
-    asking.predict(numeric_line(other, false) + print(" |a new%d:3 |fresh%d x:1 |missing(q%d) z", i, i, i));
+    asking.predict(numeric_line(other, false) +
+                   print(" |a new%d:3 |fresh%d x:1 |missing(q%d) z", i, i, i));
     asking.predict(line.substr(line.find('|')));
     asking.learn(line);
-    asking.engine.derived_features(asked_names());
+    asking.engine.derived_features(derived_group_names());
     CHECK_EQ(picture(asking.engine.derivation(), asking.engine.groups()),
              picture(quiet.engine.derivation(), quiet.engine.groups()));
   }
   CHECK_EQ(asking.seen(), quiet.seen());
 }
 
-// Derived groups are no groups of the stream: nobody waits for them, and nothing is counted.
+// Derived groups are no groups of the stream: the engine neither waits for them nor counts them.
 TEST(derived_groups_are_not_observed) {
-  Setting setting(wanted());
+  Setting setting(model_specs());
   Rng rng(605);
   for (int i = 0; i < 60; ++i) setting.learn(numeric_line(rng));
   setting.engine.wait_for(Wait::kNewGroup);
@@ -73,8 +76,9 @@ TEST(derived_groups_are_not_observed) {
   setting.engine.predict();
   CHECK(setting.engine.example().has_derived());
   CHECK(setting.engine.take_label());
-  CHECK(setting.engine.step() == Status::kFine);  // of the same example, which has derived groups now
-  for (const std::string& name : asked_names()) {
+  CHECK(setting.engine.step() ==
+        Status::kFine);  // of the same example, which has derived groups now
+  for (const std::string& name : derived_group_names()) {
     CHECK(!setting.engine.observed().has(setting.engine.groups().number(name)));
   }
   CHECK(setting.engine.parse("1 |fresh x"));
@@ -84,15 +88,16 @@ TEST(derived_groups_are_not_observed) {
 }
 
 TEST(models_come_and_go) {
-  Setting all({wanted()[0]});
-  std::vector<std::unique_ptr<Plain>> plain(wanted().size());
-  std::vector<std::uint32_t> numbers(wanted().size(), 0);
+  Setting all({model_specs()[0]});
+  std::vector<std::unique_ptr<Plain>> plain(model_specs().size());
+  std::vector<std::uint32_t> numbers(model_specs().size(), 0);
   Rng rng(606);
   for (int i = 0; i < 900; ++i) {
-    const auto k = 1 + rng.below(static_cast<std::uint32_t>(wanted().size()) - 1);
+    const auto k = 1 + rng.below(static_cast<std::uint32_t>(model_specs().size()) - 1);
     if (rng.chance(12) && plain[k] == nullptr) {
-      numbers[k] = all.engine.start(wanted()[k].bits, wanted()[k].options(), wanted()[k].products);
-      plain[k] = std::make_unique<Plain>(wanted()[k], "plain");
+      numbers[k] = all.engine.start(model_specs()[k].bits, model_specs()[k].options(),
+                                    model_specs()[k].products);
+      plain[k] = std::make_unique<Plain>(model_specs()[k], "plain");
     } else if (rng.chance(25) && plain[k] != nullptr) {
       Setting& other = plain[k]->setting;
       CHECK_EQ(picture(all.engine.dump(numbers[k])), picture(other.engine.dump(other.models[0])));
@@ -107,13 +112,15 @@ TEST(models_come_and_go) {
     all.step();
     for (std::size_t m = 0; m < plain.size(); ++m) {
       if (plain[m] == nullptr) continue;
-      CHECK(check::same(all.engine.raw(numbers[m]), plain[m]->setting.engine.raw(plain[m]->setting.models[0])));
+      CHECK(check::same(all.engine.raw(numbers[m]),
+                        plain[m]->setting.engine.raw(plain[m]->setting.models[0])));
     }
   }
 }
 
 TEST(nothing_is_made_for_nobody) {
-  Setting setting({wanted()[0], wanted()[1], {18, {{"bins(a,3)"}, {"bins(a,3)", "b"}}}}, "plain", 4);
+  Setting setting({model_specs()[0], model_specs()[1], {18, {{"bins(a,3)"}, {"bins(a,3)", "b"}}}},
+                  "plain", 4);
   Rng rng(607);
   for (int i = 0; i < 20; ++i) setting.learn(numeric_line(rng));
   const std::string line = "1 |a x:3 y:2 |b k:2";
@@ -127,7 +134,7 @@ TEST(nothing_is_made_for_nobody) {
   setting.engine.stop(setting.models[2]);
   CHECK(!derived());
   setting.models.resize(1);
-  setting.line_up();
+  setting.set_contenders();
   for (int i = 0; i < 20; ++i) setting.learn(numeric_line(rng));
   CHECK(!derived());
   setting.engine.start(18, Options(), {{"bins(a,3)", "b"}});  // in a product alone
@@ -135,27 +142,30 @@ TEST(nothing_is_made_for_nobody) {
 }
 
 TEST(the_order_of_getting_ready_does_not_matter) {
-  const std::vector<Wanted> some = {wanted()[2], wanted()[3]};
+  const std::vector<ModelSpec> some = {model_specs()[2], model_specs()[3]};
   Setting usual(some, "plain", 6);
   Engine late(18, kernel_named("plain"));
   std::vector<std::uint32_t> models;
-  CHECK_THROWS(late.start(18, Options(), {{"bins(a,16)"}}), std::invalid_argument);  // nobody knows it
-  // A product may name what is derived later, and all may be there before it is turned on.
+  CHECK_THROWS(late.start(18, Options(), {{"bins(a,16)"}}),
+               std::invalid_argument);  // nobody knows it
+  // A product may have groups that are derived later, and derivation may be turned on last.
   Products products = {{"bins(a,16)", "b"}};
   const std::uint32_t early = late.start(18, some[0].options(), products);
-  for (const Asked& one : asked()) late.add_derived(one.name, one.kind, one.source, one.parameter);
-  for (const Wanted& one : some) models.push_back(late.start(one.bits, one.options(), one.products));
+  for (const DerivedGroup& one : derived_groups())
+    late.add_derived(one.name, one.kind, one.source, one.parameter);
+  for (const ModelSpec& one : some)
+    models.push_back(late.start(one.bits, one.options(), one.products));
   late.turn_on_derivation(6);
   CHECK_THROWS(late.turn_on_derivation(0), std::invalid_argument);
-  late.set_contenders({{models[0], false, kNever}, {models[1], true, kNever}}, models[0], 1, false);
+  Contenders contenders;
+  contenders.set(late, {{models[0], false, kNever}, {models[1], true, kNever}}, 1);
   usual.models.push_back(usual.engine.start(18, some[0].options(), products));
   Rng rng(608);
   for (int i = 0; i < 100; ++i) {
     const std::string line = numeric_line(rng);
     usual.learn(line);
     CHECK(late.parse(line) && late.take_label());
-    late.step();
-    late.decided();
+    if (late.step() == Status::kDecide) contenders.confirm(late);
   }
   models.push_back(early);
   for (std::size_t k = 0; k < 3; ++k) {
@@ -188,7 +198,7 @@ TEST(a_copy_is_damped_in_what_is_new_to_it) {
     const std::uint32_t free = setting.engine.start(18, Options(), more, from, 0.0F);
     const std::uint32_t damped = setting.engine.start(18, Options(), more, from, 0.5F);
     const std::uint32_t settled = setting.engine.start(18, Options(), more, from, 0.5F);
-    setting.engine.settle(settled);
+    setting.engine.undamp(settled);
     CHECK_EQ(picture(setting.engine.dump(damped)), picture(setting.engine.dump(free)));
     using Cells = std::map<std::uint32_t, std::array<float, 3>>;
     const auto cells = [&](std::uint32_t model) {
@@ -201,7 +211,8 @@ TEST(a_copy_is_damped_in_what_is_new_to_it) {
     };
     const Cells before = cells(free);
     const float sum = before.at(kConstant & 0x3ffffU)[1];
-    setting.learn("3 |a x:2.5 |b k:2");  // half of 1, half of 4: x@1:0.5 x@4:0.5 by three knots of 1 to 4
+    setting.learn(
+        "3 |a x:2.5 |b k:2");  // half of 1, half of 4: x@1:0.5 x@4:0.5 by three knots of 1 to 4
     CHECK_EQ(picture(setting.engine.dump(settled)), picture(setting.engine.dump(free)));
     int fresh = 0;
     const Cells slow = cells(damped), quick = cells(free);
@@ -221,26 +232,29 @@ TEST(a_copy_is_damped_in_what_is_new_to_it) {
 TEST(damped_copies_are_not_changed_by_company) {
   for (const char* kernel : kKernels) {
     if (kernel_named(kernel) == nullptr) continue;
-    Setting crowd({wanted()[1]}, kernel), alone({wanted()[1]});
+    Setting crowd({model_specs()[1]}, kernel), alone({model_specs()[1]});
     Rng rng(609);
     for (int i = 0; i < 60; ++i) {
       const std::string line = numeric_line(rng);
       crowd.learn(line);
       alone.learn(line);
     }
-    const Products more = {{"bins(a,3)"}, {"bins(a,16)"}, {"lag(label,3)"}, {"bins(a,16)", "b"}, {"own(f)"}};
-    for (Setting* each : {&crowd, &alone}) each->models.push_back(each->engine.start(18, Options(), more, 0, 0.3F));
+    const Products more = {
+        {"bins(a,3)"}, {"bins(a,16)"}, {"lag(label,3)"}, {"bins(a,16)", "b"}, {"own(f)"}};
+    for (Setting* each : {&crowd, &alone})
+      each->models.push_back(each->engine.start(18, Options(), more, 0, 0.3F));
     std::vector<std::uint32_t> guests;
     for (int i = 0; i < 200; ++i) {
       if (i % 8 == 1) {
-        guests.push_back(crowd.engine.start(18, Options(), {{"bins(a,16)"}, {"onehot(b)"}, {"bins(a,16)", "b"}},
+        guests.push_back(crowd.engine.start(18, Options(),
+                                            {{"bins(a,16)"}, {"onehot(b)"}, {"bins(a,16)", "b"}},
                                             i % 3 == 0 ? 0 : -1, i % 3 == 0 ? 2.0F : 0.0F));
       }
       if (i % 8 == 5 && guests.size() > 6) {
         crowd.engine.stop(guests.front());
         guests.erase(guests.begin());
       }
-      if (i % 20 == 9) crowd.engine.settle(guests.back());
+      if (i % 20 == 9) crowd.engine.undamp(guests.back());
       const std::string line = numeric_line(rng);
       crowd.learn(line);
       alone.learn(line);

@@ -1,20 +1,20 @@
-// The screen with derived candidates: what a naive screen of groups by name gives, and nothing is
-// changed by it.
+// The screen with derived candidates: it equals a naive screen, and changes no model.
 #include <array>
 #include <cmath>
 
-#include "support/check.hpp"
-#include "support/deriving.hpp"
 #include "rules/screen.hpp"
+#include "support/check.hpp"
+#include "support/naive_derivation.hpp"
 
 using namespace chacha;
 
 namespace {
 
-using Named = std::map<std::string, std::vector<std::pair<std::uint32_t, float>>>;  // hashes and values
+using Named =
+    std::map<std::string, std::vector<std::pair<std::uint32_t, float>>>;  // hashes and values
 using Products = std::vector<std::vector<std::string>>;
 
-// Residual screening as chacha/rules/contest/screen.py tells it.
+// Residual screening as in src/chacha/rules/contest/screen.py.
 struct NaiveScreen {
   struct Candidate {
     std::vector<std::string> product;
@@ -41,7 +41,8 @@ struct NaiveScreen {
         continue;
       }
       const bool same = candidate.product[depth + 1] == candidate.product[depth];
-      visit(candidate, groups, depth + 1, same ? i : 0, kFnvPrime * (half ^ found[i].first), x, out);
+      visit(candidate, groups, depth + 1, same ? i : 0, kFnvPrime * (half ^ found[i].first), x,
+            out);
     }
   }
   void look(Candidate& candidate, const Places& features, double residual) const {
@@ -73,7 +74,8 @@ struct NaiveScreen {
     if (!(candidate.norms > 0.0)) return;
     const double factor = std::sqrt(candidate.learned / candidate.norms);
     const double update = error * (2.0 * rate) * factor / (1.0 + 2.0 * rate * per_update * factor);
-    for (const auto& [place, x] : features) candidate.cells[place][0] += update * x * candidate.cells[place][3];
+    for (const auto& [place, x] : features)
+      candidate.cells[place][0] += update * x * candidate.cells[place][3];
   }
   void learn(Named& groups, double residual, double least) {
     if (candidates.empty() || !std::isfinite(residual)) return;
@@ -81,7 +83,8 @@ struct NaiveScreen {
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       Candidate& candidate = candidates[turn];
       Places features;
-      visit(candidate, groups, 0, 0, 0, 1.0, features);  // no product underflows here: as many as the width
+      visit(candidate, groups, 0, 0, 0, 1.0,
+            features);  // no product underflows here: as many as the width
       const auto wide = static_cast<double>(features.size());
       if (wide > 0.0 && wide <= least) {
         if (wide > credit) break;
@@ -98,11 +101,26 @@ struct NaiveScreen {
 
 const Products& candidates() {
   static const Products all = {
-      {"bins(a,3)"},      {"bins(a,16)"},      {"a", "b"},           {"onehot(b)"},      {"log(a)", "onehot(b)"},
-      {"lag(label,3)"},   {"bins(a,3)", "b"},  {"cyclic(hour,24)"},  {"ewma(b,0.25)"},   {"bins(a,3)", "bins(a,3)"},
-      {"own(f)"},         {"a", "missing(a)"}, {"missing(a)"},       {"hour", "hour"},   {"lag(a,2)", "a"},
-      {"own(f)", "own(f)"}, {"nothing"},       {"nothing", "a"},
-      {"bins(a,3)", "onehot(b)", "hour"},      {"bins(hour,40)", "bins(hour,40)", "b"},
+      {"bins(a,3)"},
+      {"bins(a,16)"},
+      {"a", "b"},
+      {"onehot(b)"},
+      {"log(a)", "onehot(b)"},
+      {"lag(label,3)"},
+      {"bins(a,3)", "b"},
+      {"cyclic(hour,24)"},
+      {"ewma(b,0.25)"},
+      {"bins(a,3)", "bins(a,3)"},
+      {"own(f)"},
+      {"a", "missing(a)"},
+      {"missing(a)"},
+      {"hour", "hour"},
+      {"lag(a,2)", "a"},
+      {"own(f)", "own(f)"},
+      {"nothing"},
+      {"nothing", "a"},
+      {"bins(a,3)", "onehot(b)", "hour"},
+      {"bins(hour,40)", "bins(hour,40)", "b"},
   };
   return all;
 }
@@ -119,14 +137,14 @@ TEST(derived_candidates_are_screened_as_a_naive_screen_does) {
     NaiveDerivation naive_derivation(6);
     NaiveScreen naive{share, 0.5, {}, 0, 0, 0.0, 0.0, 0.0};
     derivation.turn_on(6);
-    for (const Asked& one : asked()) {
+    for (const DerivedGroup& one : derived_groups()) {
       const std::uint32_t source = one.source.empty() ? kLabel : groups.number(one.source);
       derivation.add(groups.number(one.name), one.kind, source, one.parameter);
     }
     Rng rng(700 + seed);
     screen.set_rules(share, 0.5);
     std::vector<std::uint32_t> needed;  // some models have some of them
-    for (const Asked& one : asked()) {
+    for (const DerivedGroup& one : derived_groups()) {
       if (seed > 0 && rng.chance(4)) needed.push_back(groups.number(one.name));
     }
     derivation.need(derivation.find_needed(needed));
@@ -157,16 +175,16 @@ TEST(derived_candidates_are_screened_as_a_naive_screen_does) {
       CHECK(parse_line(line, groups, example));
       Named named;
       for (const Run& run : example.runs) {
-        for (std::uint32_t k = run.begin; derivation.knows(run.group) && k < run.end; ++k) {
+        for (std::uint32_t k = run.begin; derivation.is_derived(run.group) && k < run.end; ++k) {
           named[groups[run.group].name].emplace_back(example.hashes[k], example.values[k]);
         }
       }
       names.line = line;
       derivation.set_apart(example);
-      example.settle(groups, empty);
+      example.order_runs(groups, empty);
       const std::vector<Raw> raw = raw_of(example, groups);
       for (const Raw& one : raw) named[one.group].emplace_back(one.hash, one.value);
-      for (const Asked& one : asked()) {
+      for (const DerivedGroup& one : derived_groups()) {
         if (named.count(one.name) > 0) continue;  // it was given
         const std::uint32_t seed_of_group = groups.seed(groups.number(one.name));
         for (const auto& [name, value] : naive_derivation.make(one, raw)) {
@@ -175,7 +193,8 @@ TEST(derived_candidates_are_screened_as_a_naive_screen_does) {
       }
       derivation.derive(example, true, names);
       for (const Raw& one : raw) ++active[one.group];
-      for (const std::uint32_t group : needed) active[groups[group].name] = 0;  // derived ones are not counted
+      for (const std::uint32_t group : needed)
+        active[groups[group].name] = 0;  // derived ones are not counted
       const double residual = rng.chance(50) ? std::nan("") : rng.real() * 4.0 - 2.0;
       screen.prepare(example, groups.size(), live);
       screen.learn(example, derivation, residual, live);
@@ -185,7 +204,7 @@ TEST(derived_candidates_are_screened_as_a_naive_screen_does) {
         return names.name(groups, groups.number(one.group), one.hash);
       });
       CHECK_EQ(screen.rounds(), naive.rounds);
-      const auto found = screen.found();
+      const auto found = screen.scores();
       CHECK_EQ(found.size(), naive.candidates.size());
       for (std::size_t k = 0; k < found.size(); ++k) {
         CHECK_EQ(found[k].looks, naive.candidates[k].looks);
@@ -199,19 +218,20 @@ TEST(derived_candidates_are_screened_as_a_naive_screen_does) {
   }
 }
 
-// What is made for the screen is no feature of a model.
+// Groups that are derived for the screen are no features of a model.
 TEST(a_screen_changes_no_model) {
   std::vector<std::string> ends;
   for (const double share : {0.0, 0.3, 1.0}) {
     Engine engine(18, best_kernel());
     engine.turn_on_derivation(6);
-    for (const Asked& one : asked()) engine.add_derived(one.name, one.kind, one.source, one.parameter);
-    const std::vector<std::uint32_t> models = {engine.start(18, Options(), {{"bins(a,3)"}, {"bins(a,3)", "b"}}),
-                                               engine.start(9, Options(), {{"lag(label,3)"}}),
-                                               engine.start(18, Options(), {})};
+    add_derived_groups(engine);
+    const std::vector<std::uint32_t> models = {
+        engine.start(18, Options(), {{"bins(a,3)"}, {"bins(a,3)", "b"}}),
+        engine.start(9, Options(), {{"lag(label,3)"}}), engine.start(18, Options(), {})};
     engine.set_contest_rules(ServedLoss(), {}, BlendRules(), share, 0.5);
     std::vector<Challenger> challengers;
-    for (std::size_t k = 1; k < models.size(); ++k) challengers.push_back({models[k], std::int64_t{1} << 60, {}, {}});
+    for (std::size_t k = 1; k < models.size(); ++k)
+      challengers.push_back({models[k], std::int64_t{1} << 60, {}, {}});
     for (Challenger& one : challengers) {
       one.pairing.needed = 1e18;
       one.pairing.reserve = one.pairing.wealth = one.pairing.against = 0.5;
@@ -220,24 +240,25 @@ TEST(a_screen_changes_no_model) {
     std::vector<std::vector<std::uint32_t>> products;
     for (const auto& product : candidates()) {
       products.emplace_back();
-      for (const std::string& name : product) products.back().push_back(engine.groups().number(name));
+      for (const std::string& name : product)
+        products.back().push_back(engine.groups().number(name));
     }
     engine.screen().set(products, std::vector<std::uint32_t>(products.size(), 64));
     Rng rng(720), other(721);
     for (int i = 0; i < 400; ++i) {
       const std::string line = numeric_line(rng);
       CHECK(engine.parse(line) && engine.take_label());
-      engine.step();
-      engine.decided();
+      if (engine.step() == Status::kDecide) confirm_contest(engine);
       if (i % 3 != 0) continue;
       CHECK(engine.parse(numeric_line(other, false)));
       engine.predict();
     }
     std::int64_t looks = 0;
-    for (const Screen::Found& found : engine.screen().found()) looks += found.looks;
+    for (const Screen::Score& score : engine.screen().scores()) looks += score.looks;
     CHECK_EQ(looks > 0, share > 0);
     std::string end = picture(engine.derivation(), engine.groups());
-    for (const std::uint32_t model : models) end += picture(engine.dump(model)) + picture(engine.state(model));
+    for (const std::uint32_t model : models)
+      end += picture(engine.dump(model)) + picture(engine.state(model));
     ends.push_back(end);
     CHECK(ends.back() == ends.front());
   }

@@ -1,5 +1,4 @@
-// The engine around the learner: the same stream in any chunks gives the same, and it stops where
-// it should.
+// The engine: the same stream in any chunks gives the same, and it returns where it should.
 #include <cmath>
 #include <stdexcept>
 
@@ -16,8 +15,10 @@ constexpr std::int64_t kNever = std::int64_t{1} << 62;
 struct Setting {
   Engine engine;
   std::vector<std::uint32_t> models;
+  Contenders contenders;
 
-  explicit Setting(const char* kernel = "plain", std::int64_t lease = 40) : engine(18, kernel_named(kernel)) {
+  explicit Setting(const char* kernel = "plain", std::int64_t lease = 40)
+      : engine(18, kernel_named(kernel)) {
     Options slow;
     slow.learning_rate = 0.1F;
     models.push_back(engine.start(18, Options(), {}));
@@ -27,8 +28,9 @@ struct Setting {
     SampleComplexity evidence;
     evidence.burn_in = 5;
     engine.set_rules({LossKind::kSquared, 0.5, 1e-4}, evidence);
-    engine.set_contenders({{models[0], false, kNever}, {models[1], true, lease}, {models[2], true, lease + 7}},
-                          models[0], 2, false);
+    contenders.set(
+        engine,
+        {{models[0], false, kNever}, {models[1], true, lease}, {models[2], true, lease + 7}}, 2);
     engine.set_baseline(models[3]);
   }
 
@@ -37,7 +39,7 @@ struct Setting {
     CHECK(engine.parse(line));
     CHECK(engine.take_label());
     const Status status = engine.step();
-    engine.decided();
+    if (status == Status::kDecide) contenders.confirm(engine);
     return status;
   }
 };
@@ -59,7 +61,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-void went(const Progress& progress, Status status, std::size_t at, std::size_t examples) {
+void went(const BlockProgress& progress, Status status, std::size_t at, std::size_t examples) {
   CHECK(progress.status == status);
   CHECK_EQ(progress.at, at);
   CHECK_EQ(progress.examples, examples);
@@ -73,7 +75,7 @@ TEST(chunks_of_any_size_give_the_same) {
     Setting single;
     for (const std::string& line : lines_of(text)) single.step(line);
     CHECK_EQ(single.engine.t(), 300);
-    CHECK(single.engine.served().n == 300 && single.engine.alone().n == 300);
+    CHECK(single.engine.served().n == 300 && single.engine.baseline_standing().n == 300);
     for (const char* kernel : {"plain", "avx2", "avx512"}) {
       if (kernel_named(kernel) == nullptr) continue;
       Setting chunks(kernel);
@@ -83,11 +85,11 @@ TEST(chunks_of_any_size_give_the_same) {
       while (at < text.size()) {
         const std::size_t size = std::min(text.size(), at + rng.below(4000));
         const bool last = size == text.size();
-        const Progress progress =
-            chunks.engine.advance_text(std::string_view(text).substr(0, size), at, last, rng.below(9) + 1);
+        const BlockProgress progress = chunks.engine.advance_text(
+            std::string_view(text).substr(0, size), at, last, rng.below(9) + 1);
         CHECK(progress.status == Status::kFine || progress.status == Status::kDecide);
         CHECK(progress.at >= at);
-        chunks.engine.decided();
+        chunks.contenders.confirm(chunks.engine);
         at = progress.at;
         learned += progress.examples;
       }
@@ -100,10 +102,10 @@ TEST(chunks_of_any_size_give_the_same) {
 TEST(a_line_without_an_end_waits_for_more) {
   Setting setting;
   const std::string_view text = "1 |a x\n2 |b y";
-  const Progress first = setting.engine.advance_text(text, 0, false, 10);
+  const BlockProgress first = setting.engine.advance_text(text, 0, false, 10);
   went(first, Status::kFine, 7, 1);
   CHECK_EQ(setting.engine.advance_text(text, 7, false, 10).examples, std::size_t{0});
-  const Progress rest = setting.engine.advance_text(text, 7, true, 10);
+  const BlockProgress rest = setting.engine.advance_text(text, 7, true, 10);
   CHECK_EQ(rest.at, text.size());
   CHECK_EQ(rest.examples, std::size_t{1});
   CHECK_EQ(setting.engine.advance_text(text, text.size(), true, 10).examples, std::size_t{0});
@@ -115,10 +117,10 @@ TEST(a_line_without_an_end_waits_for_more) {
 TEST(a_bad_row_stops_before_it_is_learned) {
   Setting setting;
   const std::string text = "1 |a x\nno label |a x\n2 |a x\n";
-  const Progress first = setting.engine.advance_text(text, 0, true, 10);
+  const BlockProgress first = setting.engine.advance_text(text, 0, true, 10);
   went(first, Status::kBad, 7, 1);
   const std::string before = setting.seen();
-  const Progress again = setting.engine.advance_text(text, 7, true, 10);
+  const BlockProgress again = setting.engine.advance_text(text, 7, true, 10);
   CHECK(again.status == Status::kBad);
   CHECK_EQ(again.at, std::size_t{7});
   CHECK_EQ(setting.seen(), before);
@@ -132,11 +134,11 @@ TEST(a_new_group_is_waited_for) {
   Setting setting;
   setting.engine.wait_for(Wait::kNewGroup);
   const std::string text = "1 |a x\n2 |a y |new z\n";
-  const Progress first = setting.engine.advance_text(text, 0, true, 10);
+  const BlockProgress first = setting.engine.advance_text(text, 0, true, 10);
   went(first, Status::kBegin, 0, 0);
   CHECK_EQ(setting.engine.t(), 0);
   CHECK(setting.engine.observed().has(setting.engine.groups().number("a")));
-  const Progress second = setting.engine.advance_text(text, 0, true, 10);  // it is known now
+  const BlockProgress second = setting.engine.advance_text(text, 0, true, 10);  // it is known now
   went(second, Status::kBegin, 7, 1);
   setting.engine.wait_for(Wait::kNextExample);
   CHECK(setting.engine.advance_text(text, 7, true, 10).status == Status::kBegin);
@@ -157,16 +159,17 @@ TEST(an_empty_group_is_a_new_group) {
 TEST(the_engine_stops_when_a_lease_ends) {
   Setting setting("plain", 3);
   const std::string text = "1 |a x\n2 |a y\n3 |a z\n1 |a x\n";
-  const Progress progress = setting.engine.advance_text(text, 0, true, 10);
+  const BlockProgress progress = setting.engine.advance_text(text, 0, true, 10);
   CHECK(progress.status == Status::kDecide);
   CHECK_EQ(progress.examples, std::size_t{3});
   CHECK_EQ(progress.at, std::size_t{21});
   CHECK(setting.engine.advance_text(text, 21, true, 10).status == Status::kOverdue);
-  setting.engine.decided();
-  CHECK(setting.engine.advance_text(text, 21, true, 10).status == Status::kDecide);  // it has not been renewed
+  setting.contenders.confirm(setting.engine);
+  CHECK(setting.engine.advance_text(text, 21, true, 10).status ==
+        Status::kDecide);  // it has not been renewed
 }
 
-TEST(a_restless_engine_stops_after_every_example) {
+TEST(an_engine_that_decides_anyway_stops_after_every_example) {
   Setting setting;
   setting.engine.set_contenders({{setting.models[0], false, kNever}}, setting.models[0], 0, true);
   CHECK(setting.engine.advance_text("1 |a x\n2 |a y\n", 0, true, 10).examples == 1);
@@ -222,9 +225,35 @@ TEST(a_forecast_is_charged_instead_of_a_prediction) {
   const Forecast forecast{{{setting.models[1], 2.5}}, 1.0, 2.0};
   setting.engine.step(&forecast);
   CHECK_EQ(setting.engine.served().total, 4.0);
-  CHECK_EQ(setting.engine.alone().total, 1.0);
+  CHECK_EQ(setting.engine.baseline_standing().total, 1.0);
   CHECK_EQ(setting.engine.standing(setting.models[0]).n, 0);
   CHECK_EQ(setting.engine.standing(setting.models[1]).n, 1);
+}
+
+// Predictions below the smallest label become that label: 0 as long as no label is below it.
+TEST(a_prediction_below_0_is_raised_to_plain_0) {
+  for (const char* kernel : {"plain", "avx2", "avx512"}) {
+    if (kernel_named(kernel) == nullptr) continue;
+    for (const float power : {0.5F, 0.4F}) {  // with and without VW's defaults
+      for (const LossKind loss : {LossKind::kSquared, LossKind::kQuantile}) {
+        Options options;
+        options.power_t = power;
+        options.loss = loss;
+        options.constant = false;
+        Engine engine(18, kernel_named(kernel));
+        const std::uint32_t model = engine.start(18, options, {});
+        const std::uint32_t copy = engine.start(18, options, {}, static_cast<int>(model));
+        CHECK(check::same(engine.state(model).low, 0.0F));
+        CHECK(engine.parse("1 |a x:1"));
+        engine.learn();
+        CHECK(engine.parse("1 |a x:-3"));
+        engine.predict();
+        CHECK(check::same(engine.raw(model), 0.0) && check::same(engine.raw(copy), 0.0));
+        engine.learn();
+        CHECK(check::same(engine.raw(model), 0.0) && check::same(engine.raw(copy), 0.0));
+      }
+    }
+  }
 }
 
 TEST(labels_are_what_the_loss_takes) {
@@ -270,7 +299,8 @@ TEST(a_bank_without_models_is_dropped) {
   CHECK(setting.engine.dump(again).index.empty());
   CHECK(setting.engine.parse("1 |a x") && setting.engine.take_label());
   CHECK_THROWS(setting.engine.step(), std::logic_error);  // it was a contender
-  setting.engine.set_contenders({{setting.models[0], false, kNever}, {again, true, kNever}}, setting.models[0], 1, false);
+  setting.engine.set_contenders({{setting.models[0], false, kNever}, {again, true, kNever}},
+                                setting.models[0], 1, false);
   CHECK(setting.step("1 |a x") == Status::kFine);
   CHECK_EQ(setting.engine.standing(again).n, 1);
 }

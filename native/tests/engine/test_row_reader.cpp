@@ -1,4 +1,4 @@
-// Columns of a table give what the same rows give as text.
+// Columns of a table give the same as the rows as text.
 #include <cmath>
 
 #include "support/check.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kRows = 250;
 
-// A table of one group of numbers, one of words, in memory and as VW text.
+// A table with a group of numbers and a group of words, in memory and as VW text.
 struct Table {
   std::vector<float> labels, weights, heights, widths;
   std::vector<std::int32_t> colors;
@@ -28,8 +28,10 @@ struct Table {
       heights.push_back(rng.chance(5) ? NAN : static_cast<float>(rng.below(100)) * 0.25F);
       widths.push_back(static_cast<float>(rng.below(4)));
       colors.push_back(static_cast<std::int32_t>(rng.below(4)) - 1);
-      std::string line = print("%g %g |size", static_cast<double>(labels[i]), static_cast<double>(weights[i]));
-      line += std::isnan(heights[i]) ? " height=none" : print(" height:%g", static_cast<double>(heights[i]));
+      std::string line =
+          print("%g %g |size", static_cast<double>(labels[i]), static_cast<double>(weights[i]));
+      line += std::isnan(heights[i]) ? " height=none"
+                                     : print(" height:%g", static_cast<double>(heights[i]));
       line += print(" width:%g |look", static_cast<double>(widths[i]));
       if (colors[i] >= 0) line += print(" color=%s bright:0.5", names[colors[i]]);
       lines.push_back(line);
@@ -49,19 +51,27 @@ struct Table {
       color.values.insert(color.values.end(), {1.0F, 0.5F});
       color.starts.push_back(static_cast<std::uint32_t>(color.hashes.size()));
     }
-    block.parts = {{engine.groups().number("size"), {height, width}}, {engine.groups().number("look"), {color}}};
+    block.parts = {{engine.groups().number("size"), {height, width}},
+                   {engine.groups().number("look"), {color}}};
     block.rows = kRows;
     block.labels = labels.data();
     block.weights = weights.data();
   }
 };
 
-void set_up(Engine& engine, std::vector<std::uint32_t>& models) {
+// A champion, and two challengers of which one has a short lease.
+Contenders contend(Engine& engine, const std::vector<std::uint32_t>& models) {
+  Contenders contenders;
+  contenders.set(
+      engine, {{models[0], false, 1 << 30}, {models[1], true, 50}, {models[2], true, 1 << 30}}, 2);
+  return contenders;
+}
+
+Contenders set_up(Engine& engine, std::vector<std::uint32_t>& models) {
   models = {engine.start(18, Options(), {}), engine.start(18, Options(), {{"size", "look"}}),
             engine.start(12, Options(), {{"size", "size"}})};
-  engine.set_contenders({{models[0], false, 1 << 30}, {models[1], true, 50}, {models[2], true, 1 << 30}}, models[0], 2,
-                        false);
   engine.record().wanted = true;
+  return contend(engine, models);
 }
 
 }  // namespace
@@ -70,20 +80,22 @@ TEST(columns_give_what_text_gives) {
   std::vector<std::uint32_t> models;
   Engine by_text(18, best_kernel());
   Engine by_columns(18, best_kernel());
-  set_up(by_text, models);
+  const Contenders contenders = set_up(by_text, models);
   set_up(by_columns, models);
   const Table table(by_columns, 30);
   std::string text;
   for (const std::string& line : table.lines) text += line + "\n";
-  for (std::size_t at = 0; at < text.size(); by_text.decided()) at = by_text.advance_text(text, at, true, 17).at;
-  for (std::size_t row = 0; row < kRows; by_columns.decided()) {
+  for (std::size_t at = 0; at < text.size(); contenders.confirm(by_text)) {
+    at = by_text.advance_text(text, at, true, 17).at;
+  }
+  for (std::size_t row = 0; row < kRows; contenders.confirm(by_columns)) {
     row = by_columns.advance_columns(table.block, row, kRows, 13).at;
   }
   CHECK_EQ(by_columns.t(), static_cast<std::int64_t>(kRows));
   CHECK_EQ(picture(by_columns, models), picture(by_text, models));
 }
 
-// Numbers with empty cells, which a group tells of that only some models have.
+// Numbers with empty cells, and groups of missing cells that only some models have.
 TEST(empty_cells_beside_numbers_give_what_text_gives) {
   constexpr std::size_t kLong = 600;
   Rng rng(40);
@@ -94,7 +106,8 @@ TEST(empty_cells_beside_numbers_give_what_text_gives) {
     const bool holes = i % 100 > 80;  // else rows are like the ones before
     labels.push_back(static_cast<float>(rng.below(9)));
     heights.push_back(holes && rng.chance(2) ? NAN : static_cast<float>(rng.below(50) + 1) * 0.25F);
-    widths.push_back(holes && rng.chance(3) ? NAN : static_cast<float>(rng.below(50) + (i < 200 ? 0 : 1)));
+    widths.push_back(
+        holes && rng.chance(3) ? NAN : static_cast<float>(rng.below(50) + (i < 200 ? 0 : 1)));
     no_height.push_back(std::isnan(heights[i]) ? 0 : -1);
     no_width.push_back(std::isnan(widths[i]) ? 0 : -1);
     text += print("%g |size", static_cast<double>(labels[i]));
@@ -112,10 +125,10 @@ TEST(empty_cells_beside_numbers_give_what_text_gives) {
     engine.add_derived("missing(size)", Kind::kGiven, "size", 0.0);
     engine.add_derived("bins(size,4)", Kind::kBins, "size", 4.0);
     const std::vector<std::uint32_t> models = {
-        engine.start(18, Options(), {}), engine.start(18, Options(), {{"missing(size)"}, {"missing(size)", "look"}}),
+        engine.start(18, Options(), {}),
+        engine.start(18, Options(), {{"missing(size)"}, {"missing(size)", "look"}}),
         engine.start(12, Options(), {{"bins(size,4)"}, {"size", "look"}})};
-    engine.set_contenders({{models[0], false, 1 << 30}, {models[1], true, 50}, {models[2], true, 1 << 30}}, models[0],
-                          2, false);
+    const Contenders contenders = contend(engine, models);
     engine.record().wanted = true;
     const auto number = [&](const char* name) { return engine.groups().number(name); };
     const auto numbers = [&](const char* name, const char* group, const std::vector<float>& from) {
@@ -125,7 +138,8 @@ TEST(empty_cells_beside_numbers_give_what_text_gives) {
       column.numbers = from.data();
       return column;
     };
-    const auto cells = [&](const char* name, const char* group, const std::vector<std::int32_t>& from) {
+    const auto cells = [&](const char* name, const char* group,
+                           const std::vector<std::int32_t>& from) {
       Column column;
       column.cell_of = from.data();
       column.starts = {0, 1};
@@ -140,11 +154,12 @@ TEST(empty_cells_beside_numbers_give_what_text_gives) {
                    {number("missing(look)"), {cells("width", "missing(look)", no_width)}}};
     block.rows = kLong;
     block.labels = labels.data();
-    for (std::size_t at = 0; at < (by_text ? text.size() : kLong); engine.decided()) {
-      at = by_text ? engine.advance_text(text, at, true, 17).at : engine.advance_columns(block, at, kLong, 71).at;
+    for (std::size_t at = 0; at < (by_text ? text.size() : kLong); contenders.confirm(engine)) {
+      at = by_text ? engine.advance_text(text, at, true, 17).at
+                   : engine.advance_columns(block, at, kLong, 71).at;
     }
     CHECK_EQ(engine.t(), static_cast<std::int64_t>(kLong));
-    CHECK_EQ(engine.derivation().brought().size(), std::size_t{2});
+    CHECK_EQ(engine.derivation().missing_groups().size(), std::size_t{2});
     ends.push_back(picture(engine, models));
   }
   CHECK_EQ(ends[0], ends[1]);
@@ -158,14 +173,14 @@ TEST(columns_stop_where_text_stops) {
   engine.wait_for(Wait::kNextExample);
   CHECK(engine.advance_columns(table.block, 0, kRows, 10).status == Status::kBegin);
   engine.wait_for(Wait::kNothing);
-  const Progress limited = engine.advance_columns(table.block, 0, kRows, 4);
+  const BlockProgress limited = engine.advance_columns(table.block, 0, kRows, 4);
   CHECK(limited.status == Status::kFine);
   CHECK_EQ(limited.at, std::size_t{4});
   CHECK_EQ(engine.advance_columns(table.block, 4, 6, 100).at, std::size_t{6});
   CHECK_EQ(engine.advance_columns(table.block, 6, 6, 100).examples, std::size_t{0});
   for (const float odd : {NAN, INFINITY, -INFINITY}) {
     table.labels[8] = odd;
-    const Progress bad = engine.advance_columns(table.block, 6, kRows, 100);
+    const BlockProgress bad = engine.advance_columns(table.block, 6, kRows, 100);
     CHECK(bad.status == Status::kBad);
     CHECK_EQ(bad.at, std::size_t{8});
     CHECK_EQ(engine.advance_columns(table.block, 8, kRows, 100).examples, std::size_t{0});
@@ -183,7 +198,7 @@ TEST(infinite_numbers_of_a_column_are_bad) {
   set_up(engine, models);
   Table table(engine, 32);
   table.widths[1] = INFINITY;
-  const Progress bad = engine.advance_columns(table.block, 0, kRows, 100);
+  const BlockProgress bad = engine.advance_columns(table.block, 0, kRows, 100);
   CHECK(bad.status == Status::kBad);
   CHECK_EQ(bad.at, std::size_t{1});
 }
@@ -214,7 +229,7 @@ TEST(numbers_may_come_in_four_forms) {
   }
 }
 
-// Numbers are written without asking for room each time: a large cell before them must leave some.
+// Numbers are written without a check for room: a large cell before them must leave some.
 TEST(large_cells_leave_room_for_numbers) {
   for (std::uint32_t size = 1; size < 80; ++size) {
     std::vector<std::uint32_t> models;

@@ -1,12 +1,12 @@
-// What is known of a column: knots, values, and how they grow.
+// Statistics of a column: knots, values, and how they grow.
 #include <algorithm>
 #include <clocale>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 
-#include "support/check.hpp"
 #include "features/column_stats.hpp"
+#include "support/check.hpp"
 #include "support/streams.hpp"
 
 using namespace chacha;
@@ -32,16 +32,17 @@ ColumnStats ready(const Floats& first) {
   return stats;
 }
 
-// From `first` to `last`, in an order that is not theirs.
+// The numbers from `first` to `last`, shuffled.
 Floats mixed(int first, int last) {
   Floats values;
   for (int i = first; i <= last; ++i) values.push_back(static_cast<float>(i));
   Rng rng(7);
-  for (auto i = static_cast<std::uint32_t>(values.size()); i > 1; --i) std::swap(values[i - 1], values[rng.below(i)]);
+  for (auto i = static_cast<std::uint32_t>(values.size()); i > 1; --i)
+    std::swap(values[i - 1], values[rng.below(i)]);
   return values;
 }
 
-// How many values it takes until the knots change; 0 if they do not.
+// The number of values until the knots change; 0 if they do not.
 int until_changed(ColumnStats& stats, float value, int most) {
   for (int i = 1; i <= most; ++i) {
     if (stats.observe(value)) return i;
@@ -49,7 +50,7 @@ int until_changed(ColumnStats& stats, float value, int most) {
   return 0;
 }
 
-// The same, as it is told in columnstats.hpp, without a thought of memory.
+// A naive implementation of features/column_stats.hpp.
 struct Naive {
   std::size_t first;
   Floats sample, further, outside, values;
@@ -67,7 +68,8 @@ struct Naive {
     return is_ready && std::all_of(sample.begin(), sample.end(), whole) && count > 1 && count <= 64;
   }
   bool add_value(float value) {
-    const bool fresh = values.size() < 64 && std::find(values.begin(), values.end(), value) == values.end();
+    const bool fresh =
+        values.size() < 64 && std::find(values.begin(), values.end(), value) == values.end();
     if (fresh) values.push_back(value);
     return fresh;
   }
@@ -111,7 +113,8 @@ struct Naive {
   Floats knots(std::size_t k) const {
     Floats found = further;
     for (std::size_t j = 0; j < (distinct(sample) <= k ? sample.size() : k); ++j) {
-      found.push_back(distinct(sample) <= k ? sample[j] : sample[j * (sample.size() - 1) / (k - 1)]);
+      found.push_back(distinct(sample) <= k ? sample[j]
+                                            : sample[j * (sample.size() - 1) / (k - 1)]);
     }
     std::sort(found.begin(), found.end());
     found.erase(std::unique(found.begin(), found.end()), found.end());
@@ -158,7 +161,8 @@ TEST(knots_are_added_at_the_upper_end) {
   CHECK_EQ(show(stats.knots(2)), "1 99");
   CHECK(stats.observe(163.0F));
   CHECK_EQ(show(stats.knots(2)), "1 99 100 121 142 163");
-  for (int i = 1; i <= 163; ++i) CHECK(!stats.observe(static_cast<float>(i)));  // they lie between knots now
+  for (int i = 1; i <= 163; ++i)
+    CHECK(!stats.observe(static_cast<float>(i)));  // they lie between knots now
 }
 
 TEST(knots_are_added_at_both_ends) {
@@ -171,7 +175,8 @@ TEST(knots_are_added_at_both_ends) {
   CHECK(changed);
   CHECK_EQ(show(stats.knots(2)), "-62 -42 -22 0 1 99 101 121 141 163");
   ColumnStats one_side = ready(mixed(1, 99));
-  for (int i = 0; i < 64; ++i) one_side.observe(i < 15 ? -5.0F : 150.0F);  // 15 are too few for knots
+  for (int i = 0; i < 64; ++i)
+    one_side.observe(i < 15 ? -5.0F : 150.0F);  // 15 are too few for knots
   CHECK_EQ(show(one_side.knots(2)), "1 99 150");
 }
 
@@ -179,7 +184,7 @@ TEST(exceptions_give_no_knots) {
   ColumnStats stats = ready(mixed(1, 99));
   for (int i = 0; i < 64 * 40; ++i) CHECK(!stats.observe(i % 40 == 0 ? 1000.0F : 7.0F));
   CHECK_EQ(show(stats.knots(2)), "1 99");
-  // They are counted anew then: a change of the stream is not held up by what came before.
+  // Then counting starts over: earlier values do not delay the answer to a change of the stream.
   CHECK_EQ(until_changed(stats, 1000.0F, 100), 64);
   CHECK_EQ(show(stats.knots(2)), "1 99 1000");
 }
@@ -260,7 +265,8 @@ TEST(stats_are_what_a_naive_count_gives) {
       const auto value = static_cast<float>(whole ? std::floor(x) : x);
       CHECK_EQ(stats.observe(value), naive.observe(value));
       if (i % 97 == 0 && stats.ready()) {
-        for (const std::size_t k : {2, 3, 16, 64}) CHECK_EQ(show(stats.knots(k)), show(naive.knots(k)));
+        for (const std::size_t k : {2, 3, 16, 64})
+          CHECK_EQ(show(stats.knots(k)), show(naive.knots(k)));
       }
     }
     CHECK_EQ(stats.codes(), naive.codes());
@@ -269,7 +275,7 @@ TEST(stats_are_what_a_naive_count_gives) {
   }
 }
 
-// `reserve` is all the room that is ever needed: `observe` must not fail.
+// `reserve` makes all the room that is ever needed: `observe` must not fail.
 TEST(stats_do_not_grow) {
   ColumnStats stats;
   stats.reserve(50);

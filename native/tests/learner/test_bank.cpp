@@ -44,7 +44,7 @@ struct Crowd {
  private:
   void read(const std::string& line) {
     CHECK(parse_line(line, groups, example));
-    example.settle(groups, empty);
+    example.order_runs(groups, empty);
   }
 };
 

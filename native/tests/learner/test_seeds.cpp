@@ -35,7 +35,7 @@ struct Crowd {
   }
   void learn(const std::string& line) {
     CHECK(parse_line(line, groups, example));
-    example.settle(groups, empty);
+    example.order_runs(groups, empty);
     bank.expand(example, true);
     bank.learn(example, predictions.data());
   }

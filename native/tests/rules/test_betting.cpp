@@ -1,9 +1,9 @@
-// Paired evidence: odds that grow with what is gained, and with nothing else.
+// Paired evidence: the odds grow with gains, and with nothing else.
 #include <cmath>
 #include <limits>
 
-#include "support/check.hpp"
 #include "rules/contest.hpp"
+#include "support/check.hpp"
 #include "support/streams.hpp"
 
 using namespace chacha;
@@ -13,7 +13,7 @@ namespace {
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// As chacha/rules/contest/betting.py begins one: half of the reserve is at stake.
+// A new pairing as src/chacha/rules/contest/betting.py makes it: half of the reserve is at stake.
 Pairing begun() {
   Pairing pairing;
   pairing.number = 1;
@@ -25,7 +25,7 @@ Pairing begun() {
 double odds(const Pairing& pairing) { return pairing.wealth + pairing.reserve; }
 double odds_against(const Pairing& pairing) { return pairing.against + pairing.reserve; }
 
-// A bet for every example, clipped once.
+// One bet per example, clipped once.
 PairedRules single() {
   PairedRules rules;
   rules.block = 1;
@@ -49,15 +49,17 @@ PairedRules blocks() {
   return rules;
 }
 
-// All that evidence is made of, without what is only counted and summed.
+// The state of the evidence, without counts and sums that are only reported.
 std::string stakes(const Pairing& p) {
-  return print("%a %a %a %a %lld %a %a %lld %lld %a %a %lld", p.reserve, p.wealth, p.against, p.scale,
-               static_cast<long long>(p.blocks), p.part, p.part_harm, static_cast<long long>(p.parts),
-               static_cast<long long>(p.seen), p.total, p.squares, static_cast<long long>(p.clips));
+  return print("%a %a %a %a %lld %a %a %lld %lld %a %a %lld", p.reserve, p.wealth, p.against,
+               p.scale, static_cast<long long>(p.blocks), p.part, p.part_harm,
+               static_cast<long long>(p.parts), static_cast<long long>(p.seen), p.total, p.squares,
+               static_cast<long long>(p.clips));
 }
 
 // The mean payoff over g = low with probability p, else high.
-double mean_payoff(const PairedRules& rules, double bet, double mean, double low, double high, double p) {
+double mean_payoff(const PairedRules& rules, double bet, double mean, double low, double high,
+                   double p) {
   return p * rules.payoff(bet, low, mean) + (1.0 - p) * rules.payoff(bet, high, mean);
 }
 
@@ -119,14 +121,16 @@ TEST(a_block_is_one_bet) {
   }
   CHECK_EQ(pairing.blocks, 6);
   CHECK_EQ(pairing.clips, 0);
-  CHECK(std::fabs(pairing.total - 6.0 * 0.295 / 0.5) < 1e-12);  // 0.3 less the margin, of the wider clip
+  CHECK(std::fabs(pairing.total - 6.0 * 0.295 / 0.5) <
+        1e-12);  // 0.3 less the margin, of the wider clip
 }
 
 TEST(the_mean_of_a_block_is_clipped_too) {
   PairedRules rules = blocks();
   rules.margin = 0.0;
   Pairing pairing = begun();
-  for (int i = 0; i < 10; ++i) pairing.add(2.0, 0.0, 1.0, 1.0, rules);  // four times the clip of a block
+  for (int i = 0; i < 10; ++i)
+    pairing.add(2.0, 0.0, 1.0, 1.0, rules);  // four times the clip of a block
   CHECK_EQ(pairing.total, 1.0);
   CHECK_EQ(pairing.clips, 0);
   for (int i = 0; i < 10; ++i) pairing.add(i == 0 ? 100.0 : 1.0, 1.0, 1.0, 1.0, rules);  // 3 of 10
@@ -214,13 +218,14 @@ TEST(a_bet_is_a_share) {
         const double bet = rules.bet(mean, variance);
         CHECK(bet >= 0.0 && bet <= rules.most);
         CHECK_EQ(bet, rules.bet(-mean, variance));
-        for (double g = -1.0; g <= 1.0; g += 0.1) CHECK(rules.payoff(bet, g, std::fabs(mean)) > 0.0);
+        for (double g = -1.0; g <= 1.0; g += 0.1)
+          CHECK(rules.payoff(bet, g, std::fabs(mean)) > 0.0);
       }
     }
   }
 }
 
-// No game of chance pays more than it takes: whatever is bet, g = low or high with a mean of at most 0.
+// No bet has a positive mean payoff if g is low or high with a mean of at most 0.
 TEST(nothing_is_won_on_average_by_nothing) {
   for (const PairedRules& rules : {single(), bernstein()}) {
     for (double bet = 0.0; bet < 0.99; bet += 0.09) {
@@ -246,13 +251,14 @@ TEST(the_bernstein_payoff_stays_below_its_bound) {
       for (double g = -1.0; g <= 1.0; g += 0.05) {
         const double bound = std::exp(bet * mean * 0.5) * (1.0 + bet * (g - mean) * 0.5);
         CHECK(rules.payoff(bet, g, mean) <= bound + 1e-12);
-        if (mean <= 0.0 && g >= 0.0) CHECK(rules.payoff(bet, g, 0.0) <= 1.0 + bet * g * 0.5 + 1e-12);
+        if (mean <= 0.0 && g >= 0.0)
+          CHECK(rules.payoff(bet, g, 0.0) <= 1.0 + bet * g * 0.5 + 1e-12);
       }
     }
   }
 }
 
-// A coin turns a real difference into none: over many challengers few reach 1/0.05.
+// A coin removes a real difference: over many challengers few reach odds of 1/0.05.
 TEST(a_coin_makes_challengers_equal) {
   PairedRules rules = single();
   rules.margin = 0.0;
@@ -277,7 +283,8 @@ TEST(coins_are_those_of_python) {
   PairedRules rules;
   rules.seed = 1;
   rules.coin_block = 10;
-  const std::pair<std::int64_t, double> known[] = {{0, 1.0}, {9, 1.0}, {10, 1.0}, {20, 1.0}, {30, 1.0}, {40, -1.0}};
+  const std::pair<std::int64_t, double> known[] = {{0, 1.0},  {9, 1.0},  {10, 1.0},
+                                                   {20, 1.0}, {30, 1.0}, {40, -1.0}};
   for (const auto& [n, sign] : known) CHECK_EQ(rules.sign(1, n), sign);
   double sum = 0.0;
   for (std::int64_t n = 0; n < 20000; ++n) {

@@ -1,10 +1,10 @@
-// The screen: it finds the product that is missing, and never works more than it may.
+// The screen: it finds the missing product and stays within its budget.
 #include <cmath>
 #include <limits>
 
-#include "support/check.hpp"
 #include "data/text_parser.hpp"
 #include "rules/screen.hpp"
+#include "support/check.hpp"
 #include "support/streams.hpp"
 
 using namespace chacha;
@@ -27,13 +27,14 @@ struct Screened {
     products.clear();
     for (const std::string& name : names) {
       products.emplace_back();
-      for (const char letter : name) products.back().push_back(groups.number(std::string(1, letter)));
+      for (const char letter : name)
+        products.back().push_back(groups.number(std::string(1, letter)));
     }
     screen.set(products, std::vector<std::uint32_t>(products.size(), cells));
   }
   void read(const std::string& line) {
     CHECK(parse_line(line, groups, example));
-    example.settle(groups, empty);
+    example.order_runs(groups, empty);
   }
   void learn(double residual) {
     screen.prepare(example, groups.size(), live);
@@ -44,34 +45,36 @@ struct Screened {
     learn(residual);
   }
 
-  // Features of the example that are not zero, in a group or in all.
+  // The number of features of the example that are not zero, in a group or in all.
   std::size_t count(std::uint32_t group) const {
     std::size_t found = 0;
     for (const Run& run : example.runs) {
       if (run.group != group) continue;
-      for (std::uint32_t i = run.begin; i < run.end; ++i) found += example.values[i] != 0.0F ? 1U : 0U;
+      for (std::uint32_t i = run.begin; i < run.end; ++i)
+        found += example.values[i] != 0.0F ? 1U : 0U;
     }
     return found;
   }
   std::size_t count() const {
     std::size_t found = 0;
-    for (std::size_t i = 0; i < example.hashes.size(); ++i) found += example.values[i] != 0.0F ? 1U : 0U;
+    for (std::size_t i = 0; i < example.hashes.size(); ++i)
+      found += example.values[i] != 0.0F ? 1U : 0U;
     return found;
   }
-  // What a product of two groups gives this example.
+  // The number of features of a product of two groups in this example.
   std::size_t width(const std::vector<std::uint32_t>& product) const {
     const std::size_t left = count(product[0]);
     return product[0] == product[1] ? left * (left + 1) / 2 : left * count(product[1]);
   }
   std::vector<std::int64_t> looks() const {
     std::vector<std::int64_t> all;
-    for (const Screen::Found& found : screen.found()) all.push_back(found.looks);
+    for (const Screen::Score& score : screen.scores()) all.push_back(score.looks);
     return all;
   }
   std::string seen() const {
     std::string all = print("%lld", static_cast<long long>(screen.rounds()));
-    for (const Screen::Found& found : screen.found()) {
-      all += print(" %lld:%a", static_cast<long long>(found.looks), found.gain);
+    for (const Screen::Score& score : screen.scores()) {
+      all += print(" %lld:%a", static_cast<long long>(score.looks), score.gain);
     }
     return all;
   }
@@ -90,7 +93,7 @@ TEST(a_screen_finds_the_missing_product) {
     square += a * c * a * c;
     screened.learn(print("|a x:%.6f |b y:%.6f |c z:%.6f", a, b, c), a * c);
   }
-  const auto found = screened.screen.found();
+  const auto found = screened.screen.scores();
   for (std::size_t i = 0; i < found.size(); ++i) {
     CHECK(found[i].looks > 100);
     const double gain = found[i].gain / static_cast<double>(found[i].looks);
@@ -134,7 +137,8 @@ TEST(a_share_of_nothing_screens_nothing) {
   CHECK_EQ(screened.looks()[0], 0);
   CHECK_EQ(screened.screen.rounds(), 0);
   CHECK_EQ(screened.screen.examples(), 50);
-  CHECK_EQ(screened.screen.active(screened.groups.number("a")), 100);  // features are counted all the same
+  CHECK_EQ(screened.screen.active(screened.groups.number("a")),
+           100);  // features are counted all the same
   CHECK_EQ(screened.screen.active(99), 0);
 }
 
@@ -215,7 +219,8 @@ TEST(wide_candidates_are_skipped) {
   line += " |b";
   for (int i = 0; i < 20; ++i) line += print(" b%d", i);
   line += " |c z";
-  for (int i = 0; i < 40; ++i) screened.learn(line, 1.0);  // 400, 20 and 20 features; 82 are allowed
+  for (int i = 0; i < 40; ++i)
+    screened.learn(line, 1.0);  // 400, 20 and 20 features; 82 are allowed
   const auto looks = screened.looks();
   CHECK_EQ(looks[0], 0);
   CHECK(looks[1] > 10 && looks[2] > 10);
@@ -228,7 +233,7 @@ TEST(a_group_that_nobody_prepared_is_empty) {
   screened.read("|a x y");
   screened.screen.set({{a, 500}, {499, 500}, {a, a}}, {4, 4, 4});
   for (int i = 0; i < 10; ++i) screened.learn(1.0);
-  const auto found = screened.screen.found();
+  const auto found = screened.screen.scores();
   CHECK_EQ(found[0].looks, 0);
   CHECK_EQ(found[1].looks, 0);
   CHECK_EQ(found[2].looks, 10);
@@ -241,7 +246,8 @@ TEST(residuals_that_are_no_numbers_are_not_screened) {
   screened.set({"ab"});
   for (int i = 0; i < 20; ++i) screened.learn("|a x |b y", i % 2 == 0 ? 1.0 : -0.5);
   const std::string before = screened.seen();
-  for (const double residual : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+  for (const double residual :
+       {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
     screened.learn("|a x |b y", residual);
   }
   CHECK_EQ(screened.seen(), before);
@@ -252,9 +258,9 @@ TEST(a_guess_stays_among_the_residuals_seen) {
   Screened screened;
   screened.set({"ab"});
   for (int i = 0; i < 100; ++i) screened.learn("|a x |b y", 1.0);
-  const double before = screened.screen.found()[0].gain;
+  const double before = screened.screen.scores()[0].gain;
   screened.learn("|a x:1e6 |b y", 1.0);  // it guesses far more, and 1 counts
-  CHECK(std::fabs(screened.screen.found()[0].gain - before - 1.0) < 1e-9);
+  CHECK(std::fabs(screened.screen.scores()[0].gain - before - 1.0) < 1e-9);
 }
 
 TEST(a_screen_begins_anew) {
@@ -268,7 +274,7 @@ TEST(a_screen_begins_anew) {
   CHECK(screened.screen.bytes() > bytes);
   screened.set({});
   for (int i = 0; i < 30; ++i) screened.learn("|a x |b y", 1.0);
-  CHECK(screened.screen.found().empty());
+  CHECK(screened.screen.scores().empty());
   CHECK_EQ(screened.screen.rounds(), 0);
 }
 
@@ -277,5 +283,6 @@ TEST(one_cell_holds_all_features) {
   screened.set({"ab", "bb"}, 1);
   Rng rng(74);
   for (int i = 0; i < 200; ++i) screened.learn("|a x y:3 |b z w:0.1", rng.real());
-  for (const Screen::Found& found : screened.screen.found()) CHECK(std::isfinite(found.gain) && found.gain > 0);
+  for (const Screen::Score& score : screened.screen.scores())
+    CHECK(std::isfinite(score.gain) && score.gain > 0);
 }

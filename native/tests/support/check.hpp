@@ -1,4 +1,4 @@
-// The tests' own little frame: a test is a function with a name. A check that fails says where,
+// A small test framework: a test is a function with a name. A check that fails prints its place,
 // and the test goes on; a test that throws has failed.
 #pragma once
 
@@ -21,7 +21,7 @@ inline std::vector<Test>& tests() {
   return all;
 }
 
-// Failures of the test that runs.
+// Failures of the current test.
 inline int& failures() {
   static int count = 0;
   return count;
@@ -39,17 +39,17 @@ inline void fail(const char* file, int line, const std::string& what) {
 template <class A, class B>
 void equal(const A& a, const B& b, const char* text, const char* file, int line) {
   if (a == b) return;
-  std::ostringstream told;
-  told.precision(17);
-  told << text << ": " << a << " is not " << b;
-  fail(file, line, told.str());
+  std::ostringstream message;
+  message.precision(17);
+  message << text << ": " << a << " is not " << b;
+  fail(file, line, message.str());
 }
 
-// The same float to the bit: also NaN, and -0 is not 0.
+// Whether two numbers have the same bits: NaN equals itself, and -0 is not 0.
 inline bool same(float a, float b) { return std::memcmp(&a, &b, sizeof a) == 0; }
 inline bool same(double a, double b) { return std::memcmp(&a, &b, sizeof a) == 0; }
 
-// Runs the tests whose name contains `filter`; the exit code of the program.
+// Runs the tests whose name contains `filter`; returns the exit code of the program.
 inline int run_all(const char* filter) {
   int passed = 0;
   int failed = 0;
@@ -71,25 +71,25 @@ inline int run_all(const char* filter) {
 
 }  // namespace check
 
-#define TEST(name)                                              \
-  static void name();                                           \
+#define TEST(name)                                                 \
+  static void name();                                              \
   static const ::check::Registered name##_registered(#name, name); \
   static void name()
 
-#define CHECK(condition)                                         \
-  do {                                                           \
+#define CHECK(condition)                                             \
+  do {                                                               \
     if (!(condition)) ::check::fail(__FILE__, __LINE__, #condition); \
   } while (false)
 
 #define CHECK_EQ(a, b) ::check::equal((a), (b), #a, __FILE__, __LINE__)
 
-#define CHECK_THROWS(expression, Type)                                                        \
-  do {                                                                                        \
-    bool thrown = false;                                                                      \
-    try {                                                                                     \
-      static_cast<void>(expression);                                                          \
-    } catch (const Type&) {                                                                   \
-      thrown = true;                                                                          \
-    }                                                                                         \
-    if (!thrown) ::check::fail(__FILE__, __LINE__, #expression " does not throw " #Type);     \
+#define CHECK_THROWS(expression, Type)                                                    \
+  do {                                                                                    \
+    bool thrown = false;                                                                  \
+    try {                                                                                 \
+      static_cast<void>(expression);                                                      \
+    } catch (const Type&) {                                                               \
+      thrown = true;                                                                      \
+    }                                                                                     \
+    if (!thrown) ::check::fail(__FILE__, __LINE__, #expression " does not throw " #Type); \
   } while (false)

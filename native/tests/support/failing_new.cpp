@@ -30,7 +30,8 @@ void* allocate(std::size_t size, std::size_t alignment) {
 
 void* operator new(std::size_t size) { return allocate(size, 1); }
 void* operator new[](std::size_t size) { return allocate(size, 1); }
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept {  // as std::stable_sort calls it
+void* operator new(std::size_t size,
+                   const std::nothrow_t&) noexcept {  // as std::stable_sort calls it
   try {
     return allocate(size, 1);
   } catch (const std::bad_alloc&) {

@@ -1,4 +1,4 @@
-// An operator new that fails when told to. In a file of its own, so that the compiler sees calls
+// An operator new that fails at a chosen call. In a separate file, so that the compiler sees calls
 // of new and delete, not of malloc and free.
 #pragma once
 

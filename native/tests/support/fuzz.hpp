@@ -1,5 +1,5 @@
-// What the fuzzers share: seeds, words, and ways to spoil a text. A seed of the generator gives
-// the same texts again.
+// Shared by the fuzzers: seed lines, words, and ways to spoil a text. The same seed of the
+// generator gives the same texts.
 #pragma once
 
 #include <chrono>
@@ -12,11 +12,12 @@
 
 namespace chacha {
 
-// Ends the program with the text that broke a rule.
+// Aborts the program and prints the text that broke a rule.
 inline void require(bool holds, const char* rule, std::string_view text) {
   if (holds) return;
   std::printf("broken: %s\n", rule);
-  for (const char c : text) std::printf("\\x%02x", static_cast<unsigned>(static_cast<unsigned char>(c)));
+  for (const char c : text)
+    std::printf("\\x%02x", static_cast<unsigned>(static_cast<unsigned char>(c)));
   std::printf("\n");
   std::fflush(stdout);
   std::abort();
@@ -26,7 +27,8 @@ class Deadline {
  public:
   // The first argument of the program: seconds.
   Deadline(int argc, char** argv)
-      : end_(std::chrono::steady_clock::now() + std::chrono::seconds(argc > 1 ? std::atoi(argv[1]) : 20)) {}
+      : end_(std::chrono::steady_clock::now() +
+             std::chrono::seconds(argc > 1 ? std::atoi(argv[1]) : 20)) {}
   bool passed() const { return std::chrono::steady_clock::now() >= end_; }
 
  private:
@@ -54,11 +56,18 @@ inline const std::vector<std::string>& seed_lines() {
 }
 
 inline const std::vector<std::string>& seed_words() {
-  static const std::vector<std::string> words = {
-      "|",     ":",       " ",       "'",       "\t",    "\r",   "\n",           "nan",      "inf",         "-",
-      ".",     "e",       "e+0",     "1e39",    "1e-45", "0x1",  "|a ",          "|b:2 ",    "|user ",      "||||",
-      ":0",    ":-0.0",   ":1e38",   "1 2 3 ",  "\xff",  "\xc3", "\xed\xa0\x80", "16777217", "0.333333333", "|alpha ",
-      "4294967296", " |a |a |b ", "|missing(a) ", "|bins(a,3) ", "|missing(", ")"};
+  static const std::vector<std::string> words = {"|",           ":",           " ",
+                                                 "'",           "\t",          "\r",
+                                                 "\n",          "nan",         "inf",
+                                                 "-",           ".",           "e",
+                                                 "e+0",         "1e39",        "1e-45",
+                                                 "0x1",         "|a ",         "|b:2 ",
+                                                 "|user ",      "||||",        ":0",
+                                                 ":-0.0",       ":1e38",       "1 2 3 ",
+                                                 "\xff",        "\xc3",        "\xed\xa0\x80",
+                                                 "16777217",    "0.333333333", "|alpha ",
+                                                 "4294967296",  " |a |a |b ",  "|missing(a) ",
+                                                 "|bins(a,3) ", "|missing(",   ")"};
   return words;
 }
 
@@ -69,7 +78,8 @@ inline std::string spoiled(Rng& rng, std::string text, const std::string& other,
     const std::uint32_t at = rng.below(size + 1);
     switch (rng.below(8)) {
       case 0:
-        if (at < size) text[at] = static_cast<char>(text[at] ^ static_cast<char>(1U << rng.below(8)));
+        if (at < size)
+          text[at] = static_cast<char>(text[at] ^ static_cast<char>(1U << rng.below(8)));
         break;
       case 1:
         if (at < size) text[at] = static_cast<char>(rng.below(256));
@@ -85,7 +95,8 @@ inline std::string spoiled(Rng& rng, std::string text, const std::string& other,
         text.insert(at, seed_words()[rng.below(static_cast<std::uint32_t>(seed_words().size()))]);
         break;
       case 6:
-        text = text.substr(0, at) + other.substr(rng.below(static_cast<std::uint32_t>(other.size()) + 1));
+        text = text.substr(0, at) +
+               other.substr(rng.below(static_cast<std::uint32_t>(other.size()) + 1));
         break;
       default:
         if (rng.chance(4)) text.resize(at);

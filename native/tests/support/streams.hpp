@@ -1,4 +1,4 @@
-// Random streams, and what of an engine can be seen, as text that is compared.
+// Random streams, and the state of an engine as text, to compare.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,30 @@ inline std::string print(const char* format, ...) {
   return text;
 }
 
-// The features of one group, from a small set of names, so that they come again.
+// The contenders of an engine. Tests that only compare engines answer a due decision by setting
+// the same contenders again.
+struct Contenders {
+  std::vector<Contender> all;
+  std::int64_t challengers = 0;  // |S|
+
+  void set(Engine& engine, std::vector<Contender> contenders, std::int64_t count) {
+    all = std::move(contenders);
+    challengers = count;
+    engine.set_contenders(all, all.front().model, challengers, false);
+  }
+  void confirm(Engine& engine) const {
+    engine.set_contenders(all, engine.incumbent(), challengers, false);
+  }
+};
+
+// The same for a contest.
+inline void confirm_contest(Engine& engine) {
+  const Contest& contest = engine.contest();
+  engine.set_contest(contest.champion(), contest.challengers(), contest.serving(), contest.level(),
+                     contest.charged(), false);
+}
+
+// The features of one group, from a small set of names, so that they are repeated.
 inline std::string random_features(Rng& rng, std::uint32_t most) {
   std::string text;
   for (std::uint32_t n = rng.below(most) + 1; n > 0; --n) {
@@ -57,7 +80,7 @@ inline std::string random_features(Rng& rng, std::uint32_t most) {
   return text;
 }
 
-// A line of VW text whose label hangs on its features; groups repeat, stand apart, or are empty.
+// A line of VW text whose label depends on its features; groups are repeated, apart, or empty.
 inline std::string random_line(Rng& rng, bool labelled = true, bool classes = false) {
   static const char* const names[] = {"a", "b", "c", "alpha", "user", "item:0.5", "b"};
   std::string body;
@@ -73,7 +96,7 @@ inline std::string random_line(Rng& rng, bool labelled = true, bool classes = fa
   return label + weights[rng.below(6)] + (rng.chance(5) ? " 'tag" : "") + body;
 }
 
-// The weights that were ever touched, by index: what two equal models have in common.
+// The weights that were ever changed, by index.
 inline std::string picture(const Dump& dump) {
   std::vector<std::string> rows;
   for (std::size_t i = 0; i < dump.index.size(); ++i) {
@@ -98,49 +121,52 @@ inline std::string picture(const Standing& s) {
 
 inline std::string picture(const Contest& contest) {
   const Serving& s = contest.serving();
-  std::string all = print("%u of %zu, %u %a %a %a %a\n", contest.champion(), contest.live(), s.other, s.share, s.most,
-                          s.lost, s.champion_lost);
+  std::string all = print("%u of %zu, %u %a %a %a %a\n", contest.champion(), contest.live(),
+                          s.other, s.share, s.most, s.lost, s.champion_lost);
   all += print("%a %lld\n", contest.level(), static_cast<long long>(contest.charged()));
   for (const Challenger& c : contest.challengers()) {
     const Pairing& p = c.pairing;
     const Helping& h = c.helping;
-    all += print("%u %lld %lld %lld %a %a %a %a %a %a %lld\n", c.model, static_cast<long long>(c.lease),
-                 static_cast<long long>(p.n), static_cast<long long>(p.seen), p.reserve, p.wealth, p.against, p.scale,
-                 p.total, p.squares, static_cast<long long>(p.clips));
-    all += print("%lld %lld %a %a\n", static_cast<long long>(p.blocks), static_cast<long long>(p.parts), p.part,
-                 p.part_harm);
-    all += print("%a %a %lld %a %a %a %a %a\n", p.champion_loss, p.loss, static_cast<long long>(h.n), h.none, h.half,
-                 h.whole, h.noise, h.apart);
+    all += print("%u %lld %lld %lld %a %a %a %a %a %a %lld\n", c.model,
+                 static_cast<long long>(c.lease), static_cast<long long>(p.n),
+                 static_cast<long long>(p.seen), p.reserve, p.wealth, p.against, p.scale, p.total,
+                 p.squares, static_cast<long long>(p.clips));
+    all += print("%lld %lld %a %a\n", static_cast<long long>(p.blocks),
+                 static_cast<long long>(p.parts), p.part, p.part_harm);
+    all += print("%a %a %lld %a %a %a %a %a\n", p.champion_loss, p.loss,
+                 static_cast<long long>(h.n), h.none, h.half, h.whole, h.noise, h.apart);
   }
   return all;
 }
 
 inline std::string picture(const Screen& screen, const Groups& groups) {
-  std::string all =
-      print("%lld %lld\n", static_cast<long long>(screen.rounds()), static_cast<long long>(screen.examples()));
-  for (const Screen::Found& found : screen.found()) {
-    all += print("%lld %a\n", static_cast<long long>(found.looks), found.gain);
+  std::string all = print("%lld %lld\n", static_cast<long long>(screen.rounds()),
+                          static_cast<long long>(screen.examples()));
+  for (const Screen::Score& score : screen.scores()) {
+    all += print("%lld %a\n", static_cast<long long>(score.looks), score.gain);
   }
   std::map<std::string, std::int64_t> active;
   for (std::uint32_t group = 0; group < groups.size(); ++group) {
     if (screen.active(group) > 0) active[groups[group].name] = screen.active(group);
   }
-  for (const auto& [name, count] : active) all += name + print(" %lld\n", static_cast<long long>(count));
+  for (const auto& [name, count] : active)
+    all += name + print(" %lld\n", static_cast<long long>(count));
   return all;
 }
 
-// What is known of columns, and of the past. Groups by name: numbers hang on what was predicted before.
+// Statistics of columns, and the past. Groups by name: their numbers depend on earlier predictions.
 inline std::string picture(Derivation& derivation, const Groups& groups) {
   std::string all;
   for (const auto& [group, name, stats] : derivation.columns()) {
-    all += groups[group].name + " " + *name + print(" %d %d %u", stats->ready(), stats->whole(), stats->distinct());
+    all += groups[group].name + " " + *name +
+           print(" %d %d %u", stats->ready(), stats->whole(), stats->distinct());
     if (stats->ready()) {
       for (const float knot : stats->knots(16)) all += " " + short_text(knot);
       for (const float value : stats->values()) all += "," + short_text(value);
     }
     all += '\n';
   }
-  for (const std::uint32_t group : derivation.brought()) all += groups[group].name + "\n";
+  for (const std::uint32_t group : derivation.missing_groups()) all += groups[group].name + "\n";
   std::map<std::string, std::string> bases;
   for (std::uint32_t group = 0; group < groups.size(); ++group) {
     std::string& made = bases[groups[group].name];
@@ -156,30 +182,32 @@ inline std::string picture(Derivation& derivation, const Groups& groups) {
   return all;
 }
 
-// All that a stream has left in an engine, for these models.
+// The state of an engine, for these models.
 inline std::string picture(Engine& engine, const std::vector<std::uint32_t>& models) {
   std::string all;
   for (const std::uint32_t model : models) {
     all += print("model %u\n", model) + picture(engine.dump(model)) + picture(engine.state(model));
     all += picture(engine.standing(model));
   }
-  all += picture(engine.served()) + picture(engine.alone());
+  all += picture(engine.served()) + picture(engine.baseline_standing());
   all += print("%a %a t %lld serves %u\n", engine.first_metric(), engine.second_metric(),
                static_cast<long long>(engine.t()), engine.incumbent());
-  const Observed& observed = engine.observed();
+  const ObservedStream& observed = engine.observed();
   all += print("%a %a %llu\n", observed.low(), observed.high(),
                static_cast<unsigned long long>(observed.raw_features()));
-  std::map<std::string, std::int64_t> sizes;  // by name: numbers hang on what was predicted before
+  std::map<std::string, std::int64_t>
+      sizes;  // by name: their numbers depend on earlier predictions
   for (std::uint32_t group = 0; group < engine.groups().size(); ++group) {
     if (observed.has(group)) sizes[engine.groups()[group].name] = observed.exact_size(group);
   }
-  for (const auto& [name, size] : sizes) all += name + print(" %lld\n", static_cast<long long>(size));
+  for (const auto& [name, size] : sizes)
+    all += name + print(" %lld\n", static_cast<long long>(size));
   all += picture(engine.contest()) + picture(engine.screen(), engine.groups());
   all += picture(engine.derivation(), engine.groups());
   const Record& record = engine.record();
   for (std::size_t i = 0; i < record.predictions.size(); ++i) {
-    all += print("%a %a %u %u %a\n", record.predictions[i], record.labels[i], record.served_by[i], record.others[i],
-                 record.shares[i]);
+    all += print("%a %a %u %u %a\n", record.predictions[i], record.labels[i], record.served_by[i],
+                 record.others[i], record.shares[i]);
   }
   for (const std::string& tag : record.tags) all += tag + '\n';
   return all;

@@ -162,7 +162,7 @@ class NativePool:
     def undamp(self, config: Config) -> None:
         """From now on `config` learns as if it had never been a copy."""
         refuse_idle(config, self._models)
-        self.engine.settle(self._models[config])
+        self.engine.undamp(self._models[config])
 
     def start_shadow(self, config: Config, source: int = -1, damping: float = 0.0) -> int:
         """A model beside the live ones, known by its number alone; needs no other name."""

@@ -1,5 +1,4 @@
-// Derived groups as they are told in derived.hpp, without a thought of memory or speed; and streams
-// that have something to derive from.
+// A naive implementation of derived groups to compare with, and lines to derive features from.
 #pragma once
 
 #include <cmath>
@@ -7,42 +6,54 @@
 #include <string>
 #include <vector>
 
-#include "features/derivation.hpp"
 #include "data/text_parser.hpp"
+#include "features/derivation.hpp"
 #include "support/streams.hpp"
 
 namespace chacha {
 
 using Features = std::vector<std::pair<std::string, float>>;
 
-struct Asked {  // a derived group
+struct DerivedGroup {
   std::string name;
   Kind kind;
   std::string source;  // empty: the label
   double parameter;
 };
 
-// Some of every kind; `bins(a,3)` begins with the letter of the raw groups b and bee.
-inline const std::vector<Asked>& asked() {
-  static const std::vector<Asked> all = {
-      {"bins(a,3)", Kind::kBins, "a", 3},         {"bins(a,16)", Kind::kBins, "a", 16},
-      {"bins(hour,40)", Kind::kBins, "hour", 40}, {"log(a)", Kind::kLog, "a", 0},
-      {"onehot(b)", Kind::kOneHot, "b", 0},       {"onehot(bee)", Kind::kOneHot, "bee", 0},
-      {"cyclic(hour,24)", Kind::kCyclic, "hour", 24}, {"lag(a,2)", Kind::kLag, "a", 2},
-      {"lag(label,3)", Kind::kLag, "", 3},        {"ewma(b,0.25)", Kind::kEwma, "b", 0.25},
-      {"ewma(label,0.5)", Kind::kEwma, "", 0.5},  {"missing(a)", Kind::kGiven, "missing(a)", 0},
+// Groups of every kind; `bins(a,3)` begins with the letter of the raw groups b and bee.
+inline const std::vector<DerivedGroup>& derived_groups() {
+  static const std::vector<DerivedGroup> all = {
+      {"bins(a,3)", Kind::kBins, "a", 3},
+      {"bins(a,16)", Kind::kBins, "a", 16},
+      {"bins(hour,40)", Kind::kBins, "hour", 40},
+      {"log(a)", Kind::kLog, "a", 0},
+      {"onehot(b)", Kind::kOneHot, "b", 0},
+      {"onehot(bee)", Kind::kOneHot, "bee", 0},
+      {"cyclic(hour,24)", Kind::kCyclic, "hour", 24},
+      {"lag(a,2)", Kind::kLag, "a", 2},
+      {"lag(label,3)", Kind::kLag, "", 3},
+      {"ewma(b,0.25)", Kind::kEwma, "b", 0.25},
+      {"ewma(label,0.5)", Kind::kEwma, "", 0.5},
+      {"missing(a)", Kind::kGiven, "missing(a)", 0},
       {"own(f)", Kind::kGiven, "own(f)", 0},
   };
   return all;
 }
 
-inline std::vector<std::string> asked_names() {
+inline std::vector<std::string> derived_group_names() {
   std::vector<std::string> names;
-  for (const Asked& one : asked()) names.push_back(one.name);
+  for (const DerivedGroup& one : derived_groups()) names.push_back(one.name);
   return names;
 }
 
-// A line with numbers, codes and hours; groups repeat, stand apart, are empty, or are given.
+inline void add_derived_groups(Engine& engine) {
+  for (const DerivedGroup& group : derived_groups()) {
+    engine.add_derived(group.name, group.kind, group.source, group.parameter);
+  }
+}
+
+// A line with numbers, codes and hours; groups are repeated, apart, empty, or given.
 inline std::string numeric_line(Rng& rng, bool labelled = true) {
   std::string body;
   double y = 0.0;
@@ -56,7 +67,8 @@ inline std::string numeric_line(Rng& rng, bool labelled = true) {
     if (rng.chance(6)) body += " x:" + number(real());  // twice
     if (rng.chance(10)) body += " z" + print("%u:", rng.below(3)) + number(real());
   }
-  if (!rng.chance(6)) body += " |b k:" + number(rng.below(7)) + (rng.chance(4) ? print(" m:%u", rng.below(90)) : "");
+  if (!rng.chance(6))
+    body += " |b k:" + number(rng.below(7)) + (rng.chance(4) ? print(" m:%u", rng.below(90)) : "");
   if (rng.chance(2)) body += " |hour h:" + number(rng.below(24));
   if (rng.chance(3)) body += " |bee w:" + number(rng.below(3) + 1);
   if (rng.chance(5)) body += " |alpha x:" + number(real());  // the letter of a
@@ -71,7 +83,7 @@ inline std::string numeric_line(Rng& rng, bool labelled = true) {
   return (rng.chance(9) ? "0" : print("%.4g", y + rng.real())) + weights[rng.below(5)] + body;
 }
 
-// What an example has of its own: groups with hashes and values.
+// A raw feature of an example.
 struct Raw {
   std::string group;
   std::uint32_t hash;
@@ -79,48 +91,50 @@ struct Raw {
 };
 
 inline std::vector<Raw> raw_of(const Example& example, const Groups& groups) {
-  std::vector<Raw> found;
+  std::vector<Raw> features;
   for (std::size_t r = 0; r < example.raw_runs(); ++r) {
     const Run run = example.runs[r];
     for (std::uint32_t i = run.begin; i < run.end; ++i) {
-      found.push_back({groups[run.group].name, example.hashes[i], example.values[i]});
+      features.push_back({groups[run.group].name, example.hashes[i], example.values[i]});
     }
   }
-  return found;
+  return features;
 }
 
 class NaiveDerivation {
  public:
   explicit NaiveDerivation(std::size_t first) : first_(first) {}
 
-  // What the group gives.
-  Features make(const Asked& asked, const std::vector<Raw>& example) const {
-    Features found;
+  // The features of the group.
+  Features make(const DerivedGroup& group, const std::vector<Raw>& example) const {
+    Features features;
     const auto add = [&](const std::string& name, double value) {
-      if (static_cast<float>(value) != 0.0F) found.emplace_back(name, static_cast<float>(value));
+      if (static_cast<float>(value) == 0.0F) return;
+      features.emplace_back(name, static_cast<float>(value));
     };
-    const auto& columns = columns_of(asked.source);
-    if (asked.kind == Kind::kLag || asked.kind == Kind::kEwma) {
-      if (asked.source.empty()) past(asked, "label", labels_, 0, add);
-      for (const Column& column : columns) past(asked, column.name, column.past, column.since, add);
-      return found;
+    const auto& columns = columns_of(group.source);
+    if (group.kind == Kind::kLag || group.kind == Kind::kEwma) {
+      if (group.source.empty()) past(group, "label", labels_, 0, add);
+      for (const Column& column : columns) past(group, column.name, column.past, column.since, add);
+      return features;
     }
     for (const Raw& raw : example) {
-      if (raw.group != asked.source) continue;
+      if (raw.group != group.source) continue;
       for (const Column& column : columns) {
-        if (column.hash == raw.hash) one(asked, column, raw.value, add);
+        if (column.hash == raw.hash) one(group, column, raw.value, add);
       }
     }
-    return found;
+    return features;
   }
 
-  // `name_of` knows the names of features.
+  // `name_of(raw)` is the name of a feature.
   template <class NameOf>
   void observe(const std::vector<Raw>& example, float label, NameOf name_of) {
     for (const Raw& raw : example) {
       auto& columns = groups_[raw.group];
       const auto same = [&](const Column& column) { return column.hash == raw.hash; };
-      if (columns.size() >= kMostColumns || std::any_of(columns.begin(), columns.end(), same)) continue;
+      if (columns.size() >= kMostColumns || std::any_of(columns.begin(), columns.end(), same))
+        continue;
       columns.push_back({raw.hash, name_of(raw), {}, {}, clock_});
       columns.back().stats.reserve(first_);
     }
@@ -145,7 +159,7 @@ class NaiveDerivation {
     std::string name;
     ColumnStats stats;
     std::vector<float> past;
-    std::size_t since;  // the example that it came with
+    std::size_t since;  // the number of its first example
   };
 
   const std::vector<Column>& columns_of(const std::string& group) const {
@@ -155,10 +169,11 @@ class NaiveDerivation {
   }
 
   template <class Add>
-  void past(const Asked& asked, const std::string& name, const std::vector<float>& values, std::size_t since,
-            Add add) const {
-    if (asked.kind == Kind::kLag) {
-      for (std::size_t k = 1; k <= static_cast<std::size_t>(asked.parameter) && k <= values.size(); ++k) {
+  void past(const DerivedGroup& group, const std::string& name, const std::vector<float>& values,
+            std::size_t since, Add add) const {
+    if (group.kind == Kind::kLag) {
+      for (std::size_t k = 1; k <= static_cast<std::size_t>(group.parameter) && k <= values.size();
+           ++k) {
         add(name + "." + std::to_string(k), static_cast<double>(values[values.size() - k]));
       }
       return;
@@ -166,18 +181,18 @@ class NaiveDerivation {
     float mean = 0.0F;
     for (std::size_t i = 0; i < values.size(); ++i) {
       const auto before = static_cast<double>(mean);
-      const double after = before + asked.parameter * (static_cast<double>(values[i]) - before);
+      const double after = before + group.parameter * (static_cast<double>(values[i]) - before);
       mean = since + i == 0 ? values[i] : static_cast<float>(after);
     }
     add(name, static_cast<double>(mean));
   }
 
   template <class Add>
-  static void one(const Asked& asked, const Column& column, float x, Add add) {
+  static void one(const DerivedGroup& group, const Column& column, float x, Add add) {
     const ColumnStats& stats = column.stats;
     const auto X = static_cast<double>(x);
-    if (asked.kind == Kind::kBins && stats.numeric()) {
-      const std::vector<float> knots = stats.knots(static_cast<std::size_t>(asked.parameter));
+    if (group.kind == Kind::kBins && stats.numeric()) {
+      const std::vector<float> knots = stats.knots(static_cast<std::size_t>(group.parameter));
       const auto name = [&](std::size_t k) { return column.name + "@" + short_text(knots[k]); };
       std::size_t k = 0;
       while (k < knots.size() && knots[k] < x) ++k;
@@ -187,15 +202,17 @@ class NaiveDerivation {
       const auto share = static_cast<float>((X - left) / (static_cast<double>(knots[k]) - left));
       add(name(k - 1), static_cast<double>(1.0F - share));
       add(name(k), static_cast<double>(share));
-    } else if (asked.kind == Kind::kLog && stats.numeric()) {
+    } else if (group.kind == Kind::kLog && stats.numeric()) {
       add(column.name, x < 0 ? -std::log1p(-X) : std::log1p(X));
-    } else if (asked.kind == Kind::kOneHot && stats.codes()) {
-      const bool known = find_value(stats.values(), x) > 0 || stats.values().size() < kMostValues;
-      add(column.name + "=" + (known ? short_text(x) : "other"), 1.0);
-    } else if (asked.kind == Kind::kCyclic && stats.codes() && stats.least() >= 0 &&
-               static_cast<double>(stats.largest()) <= asked.parameter) {
-      const double angle = 6.283185307179586 * X / asked.parameter;
-      const auto rounded = [](double value) { return std::fabs(static_cast<float>(value)) < 1e-7F ? 0.0 : value; };
+    } else if (group.kind == Kind::kOneHot && stats.codes()) {
+      const bool named = find_value(stats.values(), x) > 0 || stats.values().size() < kMostValues;
+      add(column.name + "=" + (named ? short_text(x) : "other"), 1.0);
+    } else if (group.kind == Kind::kCyclic && stats.codes() && stats.least() >= 0 &&
+               static_cast<double>(stats.largest()) <= group.parameter) {
+      const double angle = 6.283185307179586 * X / group.parameter;
+      const auto rounded = [](double value) {
+        return std::fabs(static_cast<float>(value)) < 1e-7F ? 0.0 : value;
+      };
       add(column.name + ".sin", rounded(std::sin(angle)));
       add(column.name + ".cos", rounded(std::cos(angle)));
     }

@@ -1,4 +1,4 @@
-// What can happen to an engine, step by step, for tests that let it run out of memory.
+// Steps in the life of an engine, for tests that let each of them run out of memory.
 #pragma once
 
 #include <functional>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "support/check.hpp"
-#include "support/deriving.hpp"
+#include "support/naive_derivation.hpp"
 
 namespace chacha::oom {
 
@@ -16,19 +16,38 @@ inline const char* const kNumbers =
     "|a x:3.5 y:2 z1:7 new:4 |b k:2 m:70 |hour h:5 |bee w:9 |missing(a) x |own(f) q:2 r |a x:1";
 inline const char* const kUnknown = "|a nobody knows:3 |b of:2 these |user color:pink |a b";
 
-constexpr std::uint32_t kNobody = 0xffffffffU;
+constexpr std::uint32_t kNoModel = 0xffffffffU;
 
 struct World {
   Engine engine{18, best_kernel()};
-  std::vector<std::uint32_t> models;  // or nobody
-  std::size_t at = 0;                 // in the text of the step at hand
+  std::vector<std::uint32_t> models;  // or kNoModel
+  std::size_t at = 0;                 // in the text or the table of the current step
+  Contenders contenders;              // none: there is a contest
 
   std::vector<std::uint32_t> live() const {
-    std::vector<std::uint32_t> found;
+    std::vector<std::uint32_t> numbers;
     for (const std::uint32_t model : models) {
-      if (model != kNobody) found.push_back(model);
+      if (model != kNoModel) numbers.push_back(model);
     }
-    return found;
+    return numbers;
+  }
+  void confirm() {
+    if (contenders.all.empty()) {
+      confirm_contest(engine);
+    } else {
+      contenders.confirm(engine);
+    }
+  }
+  // An overdue decision is confirmed before the example is learned: if either fails, the step can
+  // be repeated.
+  void step(const Forecast* forecast = nullptr) {
+    if (engine.step(forecast) != Status::kOverdue) return;
+    confirm();
+    engine.step(forecast);
+  }
+  void go_on(const BlockProgress& progress) {
+    at = progress.at;
+    if (progress.status == Status::kOverdue) confirm();
   }
 };
 
@@ -42,11 +61,13 @@ inline Options with(float rate, float power, LossKind loss = LossKind::kSquared)
   return options;
 }
 
-inline Step start(std::size_t slot, int bits, Options options, std::vector<std::vector<std::string>> products, int from = -1,
-           float damping = 0.0F) {
+inline Step start(std::size_t slot, int bits, Options options,
+                  std::vector<std::vector<std::string>> products, int from = -1,
+                  float damping = 0.0F) {
   return [=](World& world) {
     world.models.reserve(slot + 1);
-    const int source = from < 0 ? -1 : static_cast<int>(world.models[static_cast<std::size_t>(from)]);
+    const int source =
+        from < 0 ? -1 : static_cast<int>(world.models[static_cast<std::size_t>(from)]);
     const std::uint32_t model = world.engine.start(bits, options, products, source, damping);
     if (slot == world.models.size()) world.models.push_back(model);
     world.models[slot] = model;
@@ -56,38 +77,41 @@ inline Step start(std::size_t slot, int bits, Options options, std::vector<std::
 inline Step stop(std::size_t slot) {
   return [slot](World& world) {
     world.engine.stop(world.models[slot]);
-    world.models[slot] = kNobody;
+    world.models[slot] = kNoModel;
   };
 }
 
 inline Step contend() {
   return [](World& world) {
-    std::vector<Contender> contenders;
-    for (const std::uint32_t model : world.models) contenders.push_back({model, model != world.models[0], kNever});
-    world.engine.set_contenders(std::move(contenders), world.models[0], 3, false);
+    std::vector<Contender> all;
+    for (const std::uint32_t model : world.models) {
+      all.push_back({model, model != world.models[0], kNever});
+    }
+    world.contenders.set(world.engine, std::move(all), 3);
   };
 }
 
-// A contest of all who are live, as far as it has come; newcomers begin.
+// A contest of all live models in its present state; new challengers begin.
 inline Step contest(std::int64_t lease) {
   return [lease](World& world) {
     const Contest& before = world.engine.contest();
     std::vector<Challenger> challengers;
     for (const std::uint32_t model : world.live()) {
       if (model == world.models[0]) continue;
-      Challenger made{model, lease, {}, {}};
-      made.pairing.needed = 41.0;
-      made.pairing.reserve = made.pairing.wealth = made.pairing.against = 0.5;
-      for (const Challenger& known : before.challengers()) {
-        if (known.model == model) made = known;
+      Challenger challenger{model, lease, {}, {}};
+      challenger.pairing.needed = 41.0;
+      challenger.pairing.reserve = challenger.pairing.wealth = challenger.pairing.against = 0.5;
+      for (const Challenger& earlier : before.challengers()) {
+        if (earlier.model == model) challenger = earlier;
       }
-      challengers.push_back(made);
+      challengers.push_back(challenger);
     }
     Serving serving = before.serving();
-    serving.other = challengers.empty() ? Serving::kNobody : 0;
+    serving.other = challengers.empty() ? Serving::kNoChallenger : 0;
     serving.share = 0.25;
     serving.most = 1.0;
-    world.engine.set_contest(world.models[0], std::move(challengers), serving, before.level(), before.charged(), false);
+    world.engine.set_contest(world.models[0], std::move(challengers), serving, before.level(),
+                             before.charged(), false);
   };
 }
 
@@ -96,23 +120,23 @@ inline Step screen(std::vector<std::vector<std::string>> products) {
     std::vector<std::vector<std::uint32_t>> groups;
     for (const auto& names : products) {
       groups.emplace_back();
-      for (const std::string& name : names) groups.back().push_back(world.engine.groups().number(name));
+      for (const std::string& name : names)
+        groups.back().push_back(world.engine.groups().number(name));
     }
     const std::vector<std::uint32_t> cells(products.size(), 64);
     world.engine.screen().set(std::move(groups), cells);
   };
 }
 
-inline Step settle(std::size_t slot) {
-  return [slot](World& world) { world.engine.settle(world.models[slot]); };
+inline Step undamp(std::size_t slot) {
+  return [slot](World& world) { world.engine.undamp(world.models[slot]); };
 }
 
 inline Step learn(const std::string& line) {
   return [line](World& world) {
     CHECK(world.engine.parse(line));
     CHECK(world.engine.take_label());
-    world.engine.step();
-    world.engine.decided();
+    world.step();
   };
 }
 
@@ -126,8 +150,7 @@ inline Step predict(const std::string& line) {
 inline Step advance(const std::string& text) {
   return [text](World& world) {
     while (world.at < text.size()) {
-      world.at = world.engine.advance_text(text, world.at, true, 4).at;
-      world.engine.decided();
+      world.go_on(world.engine.advance_text(text, world.at, true, 4));
     }
     world.at = 0;
   };
@@ -136,11 +159,11 @@ inline Step advance(const std::string& text) {
 inline Step derive(std::size_t first) {
   return [first](World& world) {
     world.engine.turn_on_derivation(first);
-    for (const Asked& one : asked()) world.engine.add_derived(one.name, one.kind, one.source, one.parameter);
+    add_derived_groups(world.engine);
   };
 }
 
-// Rows of numbers: some are full, some have holes, and a label of 0 leaves no lag.
+// Rows of numbers: some are full, some have holes, and some labels are 0.
 inline Step advance_rows(std::uint64_t seed) {
   return [seed](World& world) {
     constexpr std::size_t kRows = 24;
@@ -163,8 +186,7 @@ inline Step advance_rows(std::uint64_t seed) {
     block.rows = kRows;
     block.labels = labels.data();
     while (world.at < kRows) {
-      world.at = world.engine.advance_columns(block, world.at, kRows, 7).at;
-      world.engine.decided();
+      world.go_on(world.engine.advance_columns(block, world.at, kRows, 7));
     }
     world.at = 0;
   };
@@ -180,7 +202,7 @@ inline std::string forecasts(World& world) {
   return all;
 }
 
-// One step after the other, with lines of a stream in between.
+// A sequence of steps, with lines of a stream between them.
 struct Life {
   std::vector<Step> steps;
 

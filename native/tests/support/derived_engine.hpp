@@ -1,4 +1,4 @@
-// Engines with derived groups, and the same with plain groups; rows of tables as text.
+// Engines with derived groups, engines with the same groups as raw ones, and tables as text.
 #pragma once
 
 #include <cmath>
@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "support/check.hpp"
-#include "support/deriving.hpp"
+#include "support/naive_derivation.hpp"
 
 namespace chacha {
 
 constexpr std::int64_t kNever = std::int64_t{1} << 62;
 using Products = std::vector<std::vector<std::string>>;
 
-struct Wanted {
+struct ModelSpec {
   int bits;
   Products products;
   float rate = 0.5F;
@@ -24,24 +24,41 @@ struct Wanted {
   bool constant = true;
 
   Options options() const {
-    Options made;
-    made.learning_rate = rate;
-    made.power_t = power;
-    made.constant = constant;
-    return made;
+    Options result;
+    result.learning_rate = rate;
+    result.power_t = power;
+    result.constant = constant;
+    return result;
   }
 };
 
-// Models of many kinds: derived groups alone, multiplied with raw ones, with each other, squared.
-inline const std::vector<Wanted>& wanted() {
-  static const std::vector<Wanted> all = {
+// Models of many kinds: derived groups alone, and in products with raw ones, others, themselves.
+inline const std::vector<ModelSpec>& model_specs() {
+  static const std::vector<ModelSpec> all = {
       {18, {}},
       {18, {{"bins(a,3)"}}},
       {18, {{"bins(a,16)"}, {"bins(a,16)", "b"}, {"a", "b"}}, 0.2F},
-      {18, {{"bins(a,3)"}, {"onehot(b)"}, {"bins(a,3)", "onehot(b)"}, {"bins(a,3)", "bins(a,3)"}}, 0.5F, 0.4F},
-      {18, {{"log(a)"}, {"lag(label,3)"}, {"ewma(b,0.25)"}, {"log(a)", "lag(label,3)", "hour"}}, 0.5F, 0.5F, false},
-      {18, {{"cyclic(hour,24)"}, {"cyclic(hour,24)", "alpha"}, {"missing(a)"}, {"own(f)"}, {"own(f)", "own(f)"}}},
-      {9, {{"bins(hour,40)"}, {"onehot(bee)"}, {"lag(a,2)"}, {"ewma(label,0.5)"}, {"lag(a,2)", "bins(hour,40)"}}},
+      {18,
+       {{"bins(a,3)"}, {"onehot(b)"}, {"bins(a,3)", "onehot(b)"}, {"bins(a,3)", "bins(a,3)"}},
+       0.5F,
+       0.4F},
+      {18,
+       {{"log(a)"}, {"lag(label,3)"}, {"ewma(b,0.25)"}, {"log(a)", "lag(label,3)", "hour"}},
+       0.5F,
+       0.5F,
+       false},
+      {18,
+       {{"cyclic(hour,24)"},
+        {"cyclic(hour,24)", "alpha"},
+        {"missing(a)"},
+        {"own(f)"},
+        {"own(f)", "own(f)"}}},
+      {9,
+       {{"bins(hour,40)"},
+        {"onehot(bee)"},
+        {"lag(a,2)"},
+        {"ewma(label,0.5)"},
+        {"lag(a,2)", "bins(hour,40)"}}},
       {9, {}},
       {5, {{"bins(a,16)"}, {"log(a)"}, {"bins(a,16)", "log(a)"}, {"b", "bee"}}, 0.3F},
       {31, {{"bins(a,16)"}, {"onehot(b)"}, {"missing(a)"}, {"bins(a,16)", "missing(a)"}}},
@@ -52,26 +69,29 @@ inline const std::vector<Wanted>& wanted() {
 struct Setting {
   Engine engine;
   std::vector<std::uint32_t> models;
+  Contenders contenders;
 
-  explicit Setting(const std::vector<Wanted>& wanted, const char* kernel = "plain", std::size_t first = 12)
+  explicit Setting(const std::vector<ModelSpec>& specs, const char* kernel = "plain",
+                   std::size_t first = 12)
       : engine(18, kernel_named(kernel)) {
-    if (first > 0) engine.turn_on_derivation(first);
-    if (first > 0) know();
-    for (const Wanted& one : wanted) models.push_back(engine.start(one.bits, one.options(), one.products));
-    line_up();
+    if (first > 0) {
+      engine.turn_on_derivation(first);
+      add_derived_groups(engine);
+    }
+    for (const ModelSpec& spec : specs) {
+      models.push_back(engine.start(spec.bits, spec.options(), spec.products));
+    }
+    set_contenders();
   }
-  void know() {
-    for (const Asked& one : asked()) engine.add_derived(one.name, one.kind, one.source, one.parameter);
-  }
-  void line_up() {
+  // All models contend.
+  void set_contenders() {
     std::vector<Contender> all;
     for (const std::uint32_t model : models) all.push_back({model, model != models[0], kNever});
-    engine.set_contenders(all, models[0], static_cast<std::int64_t>(all.size()) - 1, false);
+    contenders.set(engine, all, static_cast<std::int64_t>(all.size()) - 1);
   }
   void step() {
     CHECK(engine.take_label());
-    engine.step();
-    engine.decided();
+    if (engine.step() == Status::kDecide) contenders.confirm(engine);
   }
   void learn(const std::string& line) {
     CHECK(engine.parse(line));
@@ -81,30 +101,32 @@ struct Setting {
     CHECK(engine.parse(line));
     engine.predict();
   }
-  std::string seen(std::size_t i) { return picture(engine.dump(models[i])) + picture(engine.state(models[i])); }
+  std::string seen(std::size_t i) {
+    return picture(engine.dump(models[i])) + picture(engine.state(models[i]));
+  }
   std::string seen() { return picture(engine, models); }
 };
 
-// A model without derived groups, on examples that have them as groups like any other.
+// A model without derived groups, on examples that have the same groups as raw ones.
 struct Plain {
   Setting setting;
-  std::vector<std::string> own;  // the derived groups of the model, by name
+  std::vector<std::string> derived_names;  // the derived groups of the model
 
-  Plain(const Wanted& wanted, const char* kernel) : setting({without(wanted)}, kernel, 0) {
-    for (const auto& product : wanted.products) {
-      if (product.size() == 1) own.push_back(product[0]);
+  Plain(const ModelSpec& spec, const char* kernel) : setting({without_groups(spec)}, kernel, 0) {
+    for (const auto& product : spec.products) {
+      if (product.size() == 1) derived_names.push_back(product[0]);
     }
-    std::sort(own.begin(), own.end());
+    std::sort(derived_names.begin(), derived_names.end());
   }
-  static Wanted without(Wanted wanted) {
-    Products kept;
-    for (const auto& product : wanted.products) {
-      if (product.size() > 1) kept.push_back(product);
+  static ModelSpec without_groups(ModelSpec spec) {
+    Products products;
+    for (const auto& product : spec.products) {
+      if (product.size() > 1) products.push_back(product);
     }
-    wanted.products = kept;
-    return wanted;
+    spec.products = products;
+    return spec;
   }
-  // The same example as the other engine has at hand.
+  // Learns the current example of the other engine.
   void learn(const std::string& line, Engine& other) {
     Groups& groups = setting.engine.groups();
     Example read;
@@ -115,28 +137,31 @@ struct Plain {
     example.label = read.label;
     example.weight = read.weight;
     for (const Run& run : read.runs) {
-      if (other.derivation().knows(other.groups().number(groups[run.group].name))) continue;
+      if (other.derivation().is_derived(other.groups().number(groups[run.group].name))) continue;
       example.open(run.group, groups.letter(run.group));
-      for (std::uint32_t i = run.begin; i < run.end; ++i) example.add(read.hashes[i], read.values[i]);
+      for (std::uint32_t i = run.begin; i < run.end; ++i)
+        example.add(read.hashes[i], read.values[i]);
       example.close();
     }
-    const auto derived = other.derived_features(own);
-    for (std::size_t k = 0; k < own.size(); ++k) {
+    const auto derived = other.derived_features(derived_names);
+    for (std::size_t k = 0; k < derived_names.size(); ++k) {
       if (derived[k].empty()) continue;
-      const std::uint32_t group = groups.number(own[k]);
+      const std::uint32_t group = groups.number(derived_names[k]);
       example.open(group, groups.letter(group));
-      for (const auto& [name, value] : derived[k]) example.add(hash_name(name, groups.seed(group)), value);
+      for (const auto& [name, value] : derived[k]) {
+        example.add(hash_name(name, groups.seed(group)), value);
+      }
       example.close();
     }
-    setting.engine.settle(TextNames());
+    setting.engine.order_runs(TextNames());
     setting.step();
   }
 };
 
 const char* const kKernels[] = {"plain", "avx2", "avx512"};
 
-// A table of numbers and words, in memory and as text. Whole numbers are read exactly; words are
-// numbers too: a table knows no names of words.
+// A table of numbers and words, in memory and as text. Numbers are whole, so that they are read
+// exactly; words are numbers too, because a block has no names of words.
 struct Table {
   struct Cells {
     std::string group, name;
@@ -147,14 +172,15 @@ struct Table {
   std::vector<Cells> columns;
   std::size_t rows;
 
-  // Of each column: group.name, how many values, one of how many is 0 or empty (0: none).
+  // A column: group and name, number of values; one in `zeros` is 0, one in `empty` is empty.
   struct Form {
     const char* group;
     const char* name;
     std::uint32_t values;
     std::uint32_t zeros, empty;
   };
-  Table(std::uint64_t seed, std::size_t rows_, const std::vector<Form>& forms, bool words) : rows(rows_) {
+  Table(std::uint64_t seed, std::size_t rows_, const std::vector<Form>& forms, bool words)
+      : rows(rows_) {
     Rng rng(seed);
     for (const Form& form : forms) columns.push_back({form.group, form.name, {}, {}});
     if (words) columns.push_back({"look", "", {}, {}});
@@ -184,7 +210,8 @@ struct Table {
       } else {
         column.cell_of = cells.words.data();
         column.starts = {0, 1, 2, 3};
-        for (const std::uint32_t word : {11U, 12U, 13U}) column.hashes.push_back(word + engine.groups().seed(group));
+        for (const std::uint32_t word : {11U, 12U, 13U})
+          column.hashes.push_back(word + engine.groups().seed(group));
         column.values.assign(3, 1.0F);
       }
       made.parts.back().columns.push_back(column);

@@ -1,15 +1,15 @@
-// Derived groups of lines, without models.
+// Derived groups of lines of text, without models.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "support/check.hpp"
-#include "support/deriving.hpp"
+#include "support/naive_derivation.hpp"
 
 namespace chacha {
 
-struct Maker {
+struct LineDerivation {
   Groups groups;
   Derivation derivation{groups};
   Example example;
@@ -17,9 +17,10 @@ struct Maker {
   TextNames names;
   std::vector<std::uint32_t> empty;
 
-  explicit Maker(std::size_t first = 8) { derivation.turn_on(first); }
+  explicit LineDerivation(std::size_t first = 8) { derivation.turn_on(first); }
 
-  std::uint32_t add(const std::string& name, Kind kind, const std::string& source, double parameter = 0.0) {
+  std::uint32_t add(const std::string& name, Kind kind, const std::string& source,
+                    double parameter = 0.0) {
     const std::uint32_t group = groups.number(name);
     derivation.add(group, kind, source.empty() ? kLabel : groups.number(source), parameter);
     return group;
@@ -34,7 +35,7 @@ struct Maker {
     names.line = text;
     CHECK(parse_line(text, groups, example));
     derivation.set_apart(example);
-    example.settle(groups, empty);
+    example.order_runs(groups, empty);
   }
   void learn(const std::string& line) {
     read(line);
@@ -45,28 +46,31 @@ struct Maker {
   std::string make(const std::string& name, const std::string& line) {
     read(line);
     derivation.derive(example, false, names);
-    return show(derivation.named(example, groups.number(name)));
+    return show(derivation.named_features(example, groups.number(name)));
   }
   static std::string show(const Features& features) {
     std::string all;
-    for (const auto& [name, value] : features) all += (all.empty() ? "" : " ") + name + ":" + short_text(value);
+    for (const auto& [name, value] : features)
+      all += (all.empty() ? "" : " ") + name + ":" + short_text(value);
     return all;
   }
-  // The groups of the example at hand and how many features they have.
+  // The groups of the current example and their numbers of features.
   std::string runs() const {
     std::string all;
-    for (const Run& run : example.runs) all += groups[run.group].name + print(":%u ", run.end - run.begin);
+    for (const Run& run : example.runs)
+      all += groups[run.group].name + print(":%u ", run.end - run.begin);
     return all;
   }
   std::string seen() {
-    std::string all = print("version %llu\n", static_cast<unsigned long long>(derivation.version()));
+    std::string all =
+        print("version %llu\n", static_cast<unsigned long long>(derivation.version()));
     return all + picture(derivation, groups);
   }
 };
 
-// Learns one value after the other of a column x in a.
-inline void teach(Maker& maker, const std::vector<double>& values) {
-  for (const double value : values) maker.learn(print("0 |a x:%.9g", value));
+// Learns values of the column x of the group a.
+inline void teach(LineDerivation& lines, const std::vector<double>& values) {
+  for (const double value : values) lines.learn(print("0 |a x:%.9g", value));
 }
 
 }  // namespace chacha

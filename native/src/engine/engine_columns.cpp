@@ -1,0 +1,38 @@
+// Learning from blocks of columns.
+#include <algorithm>
+
+#include "engine/engine.hpp"
+
+namespace chacha {
+
+BlockProgress Engine::advance_columns(const ColumnBlock& block, std::size_t row, std::size_t end,
+                                      std::size_t limit) {
+  struct Closing {
+    RowReader& reader;
+    ~Closing() { reader.close(); }
+  } const closing{rows_};
+  rows_.open(block);
+  names_ = &block;
+  std::size_t examples = 0;
+  std::size_t work = 0;
+  try {
+    for (; examples < limit && row < end; ++row) {
+      if (work > kWorkPerCall) return {Status::kPaused, row, examples};
+      const std::size_t last = std::min(end, row + (limit - examples));
+      if (!rows_.read(row, last, example_, empty_) || !take_label()) {
+        return {Status::kBad, row, examples};
+      }
+      const Status status = recorded_step();
+      if (status == Status::kBegin || status == Status::kOverdue) return {status, row, examples};
+      ++examples;
+      rows_.mark_learned();
+      if (status == Status::kDecide) return {status, row + 1, examples};
+      work += work_of_example();
+    }
+  } catch (...) {
+    return progress_after_failure(row, examples);
+  }
+  return {Status::kFine, row, examples};
+}
+
+}  // namespace chacha

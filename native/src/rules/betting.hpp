@@ -1,0 +1,51 @@
+// Paired evidence: a challenger against the champion, on the same examples.
+// Twin: src/chacha/rules/contest/betting.py; expressions keep its order, so the bits are the same.
+#pragma once
+
+#include <cstdint>
+
+namespace chacha {
+
+// Twin: PairedBetting, PairedBernstein and Coin.
+struct PairedRules {
+  double margin = 0.005;
+  std::int64_t block = 10;
+  double clip = 3.0;
+  double block_clip = 0.5;
+  double most = 0.9;
+  double eliminates = 20.0;
+  std::int64_t patience = 500;
+  std::int64_t warm_up = 2;
+  bool bernstein = false;
+  bool coin = false;  // whether a coin turns the differences
+  std::uint64_t seed = 0;
+  std::int64_t coin_block = 1;
+
+  double sign(std::uint64_t k, std::int64_t n) const;
+  double bet(double mean, double variance) const;
+  double payoff(double bet, double g, double mean) const;
+};
+
+// The evidence for and against one challenger.
+struct Pairing {
+  std::int64_t number = 0;
+  double needed = 0.0;  // odds that promote it
+  std::int64_t n = 0;
+  double reserve = 1.0, wealth = 0.0, against = 0.0;
+  double scale = 0.0;
+  std::int64_t blocks = 0, parts = 0;
+  double part = 0.0, part_harm = 0.0;
+  std::int64_t seen = 0;
+  double total = 0.0, squares = 0.0;
+  std::int64_t clips = 0;
+  double champion_loss = 0.0, loss = 0.0;
+
+  double reached() const { return (wealth + reserve) / needed; }
+  double odds_against() const { return against + reserve; }
+
+  void add(double champion, double challenger, double weight, double level,
+           const PairedRules& rules) noexcept;
+  void bet(const PairedRules& rules) noexcept;  // on the mean of a full block
+};
+
+}  // namespace chacha
