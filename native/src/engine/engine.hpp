@@ -106,7 +106,7 @@ class Engine {
   std::uint32_t start(int bits, const Options& options, const std::vector<std::vector<std::string>>& products,
                       int from = -1, float damping = 0.0F);
   // From now on a copy learns undamped.
-  void settle(std::uint32_t model) { live(model).bank->settle(live(model).lane); }
+  void settle(std::uint32_t model) { live(model).bank->undamp(live(model).lane); }
   void stop(std::uint32_t model);
   Dump dump(std::uint32_t model) const { return live(model).bank->dump(live(model).lane); }
   void load(std::uint32_t model, const Dump& weights) { live(model).bank->load(live(model).lane, weights); }

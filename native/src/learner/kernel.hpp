@@ -63,7 +63,7 @@ struct NarrowPasses {
 };
 
 // What models learn with, by lane.
-struct Lanes {
+struct LaneArrays {
   float* low;  // the label range, as VW keeps it
   float* high;
   double* sum_norm_x;
@@ -76,7 +76,7 @@ struct Lanes {
 struct Lesson {
   Passes passes;
   NarrowPasses narrow;
-  Lanes lanes;
+  LaneArrays lanes;
   const Segment* segments;
   const Part* parts;
   std::size_t part_count;

@@ -222,7 +222,7 @@ CHACHA_INLINE void each_part(const Lesson& lesson, std::size_t at, Wide wide, Na
 template <class Visit>
 CHACHA_INLINE void each_narrow(const Lesson& lesson, const Part& part, Visit visit) {
   const auto lane = static_cast<std::size_t>(part.owner);
-  const NarrowWeights weights(lesson.narrow.cells[lane], lesson.passes.table, lesson.passes.width, lane);
+  const LaneWeights weights(lesson.narrow.cells[lane], lesson.passes.table, lesson.passes.width, lane);
   for (std::uint32_t f = part.begin; f < part.end; ++f) {
     if (!is_absent(lesson.narrow.values[f])) visit(weights[lesson.narrow.places[f]], lesson.narrow.values[f]);
   }
@@ -235,7 +235,7 @@ void learn_lanes(const Lesson& lesson, std::size_t at) {
   using I = typename Vec<W>::I;
   typedef double D __attribute__((vector_size(W * 8)));
   const Passes& passes = lesson.passes;
-  const Lanes& lanes = lesson.lanes;
+  const LaneArrays& lanes = lesson.lanes;
   const I live = load<W>(passes.masks + at);
   if (!any<W>(live)) return;
 

@@ -96,9 +96,9 @@ struct Weight {
 
 // The weights of a lane's narrow features. Whether one is in its cells or in a wide place cannot be
 // foretold: it is looked up, not branched on.
-class NarrowWeights {
+class LaneWeights {
  public:
-  CHACHA_INLINE NarrowWeights(float* cells, float* table, std::size_t width, std::size_t lane)
+  CHACHA_INLINE LaneWeights(float* cells, float* table, std::size_t width, std::size_t lane)
       : tables_{cells, table + lane}, strides_{1, width} {}
   CHACHA_INLINE Weight operator[](std::uint32_t place) const {
     const std::size_t wide = place / kInWide;

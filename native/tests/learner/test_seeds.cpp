@@ -145,11 +145,11 @@ TEST(a_settled_copy_learns_undamped) {
   const std::uint32_t damped = crowd.start({"ab"}, from, 1.0F);
   const std::uint32_t free = crowd.start({"ab"}, from, 0.0F);
   const std::uint32_t settled = crowd.start({"ab"}, from, 1.0F);
-  crowd.bank.settle(settled);
+  crowd.bank.undamp(settled);
   teach(crowd, 92, 60);
   CHECK_EQ(crowd.picture(settled), crowd.picture(free));
   CHECK(crowd.picture(damped) != crowd.picture(free));  // settling one leaves the others
-  crowd.bank.settle(damped);
+  crowd.bank.undamp(damped);
   const auto before = crowd.cells(damped);
   crowd.learn("1 |a fresh1 |b fresh2");
   float most = 0.0F, least = 1e30F;
@@ -158,8 +158,8 @@ TEST(a_settled_copy_learns_undamped) {
     least = std::min(least, cell.adaptive);
   }
   CHECK_EQ(most, least);
-  crowd.bank.settle(damped);  // once more changes nothing
-  crowd.bank.settle(source);
+  crowd.bank.undamp(damped);  // once more changes nothing
+  crowd.bank.undamp(source);
 }
 
 // Others come and go, the bank grows wider, places move: seeds stay with their products.
@@ -181,7 +181,7 @@ TEST(damping_survives_company) {
           crowd.bank.stop(guests.front());
           guests.erase(guests.begin());
         }
-        if (i % 20 == 9) crowd.bank.settle(guests.back());
+        if (i % 20 == 9) crowd.bank.undamp(guests.back());
         const std::string line = random_line(rng);
         crowd.learn(line);
         alone.learn(line);
