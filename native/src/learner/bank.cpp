@@ -24,7 +24,7 @@ Bank::Bank(int bits, const Groups& groups, const Kernel* kernel)
       plan_(groups, products_, places_),
       grid_(groups, products_, places_),
       trainer_(kernel, lanes_, products_, places_),
-      expanded_(&plan_.expansion()) {
+      current_(&plan_.expansion()) {
   lanes_.reserve(kFewestLanes);
   trainer_.reserve(kFewestLanes);
   collect_products();
@@ -110,36 +110,36 @@ void Bank::stop(std::uint32_t lane) {
 void Bank::collect_products() {
   if (!outdated_) return;
   products_.collect(lanes_, groups_, places_.width());
-  plan_.forget();
+  plan_.invalidate();
   outdated_ = false;
 }
 
 void Bank::expand(const Example& example, bool learning, bool again) {
   collect_products();
-  if (places_.crowded() && places_.relieve()) plan_.forget();
-  expanded_ = &plan_.expansion();
+  if (places_.crowded() && places_.make_crowded_direct()) plan_.invalidate();
+  current_ = &plan_.expansion();
   if (plan_.expand(example, learning, again)) ++expansion_;
 }
 
 bool Bank::lay_out(const std::vector<TablePart>& parts, std::uint64_t table) {
   collect_products();
   if (!grid_.current(table)) {
-    plan_.forget();  // indices may move
+    plan_.invalidate();  // indices may move
     grid_.lay_out(parts, table);
   }
   return grid_.usable();
 }
 
 void Bank::expand_row(const Example& example, const std::uint32_t* columns) {
-  plan_.forget();
+  plan_.invalidate();
   ++expansion_;
-  expanded_ = &grid_.expansion();
+  current_ = &grid_.expansion();
   grid_.expand(example, columns);
 }
 
 void Bank::load(std::uint32_t lane, const Dump& weights) {
   collect_products();
-  plan_.forget();
+  plan_.invalidate();
   places_.load(lane, weights);
 }
 

@@ -55,11 +55,11 @@ class Bank {
   void expand_row(const Example& example, const std::uint32_t* columns);
   // Write what every live model predicts for the expanded example, by lane.
   void predict(const Example& example, float* predictions) noexcept {
-    trainer_.predict(example, *expanded_, predictions);
+    trainer_.predict(example, *current_, predictions);
   }
   // As `predict`, then every live model learns it. Needs expand(example, true).
   void learn(const Example& example, float* predictions) noexcept {
-    trainer_.learn(example, *expanded_, predictions);
+    trainer_.learn(example, *current_, predictions);
   }
 
   Dump dump(std::uint32_t lane) const { return places_.dump(lane); }
@@ -71,9 +71,9 @@ class Bank {
   std::uint64_t expansion() const { return expansion_; }
   // The group that a single feature was first seen in, by its number in the expanded example.
   std::uint32_t& first_group(std::size_t feature) {
-    return places_.first_group(expanded_->places[feature]);
+    return places_.first_group(current_->places[feature]);
   }
-  std::size_t features() const { return expanded_->features(); }
+  std::size_t features() const { return current_->features(); }
   std::size_t bytes() const;
   const Kernel* kernel() const { return trainer_.kernel(); }
 
@@ -91,8 +91,8 @@ class Bank {
   TableGrid grid_;
   Trainer trainer_;
 
-  bool outdated_ = true;  // models came or went since the products were collected
-  const Expansion* expanded_;  // the example as the plan or the grid has expanded it
+  bool outdated_ = true;      // models came or went since the products were collected
+  const Expansion* current_;  // the example as the plan or the grid has expanded it
   std::uint64_t expansion_ = 0;
 };
 

@@ -9,7 +9,7 @@ namespace chacha {
 namespace {
 
 constexpr std::size_t kMostExpanded = std::size_t{1} << 24;  // features of one example
-constexpr std::size_t kFewNarrow = 32;  // a product of so few features is better kept wide
+constexpr std::size_t kFewNarrow = 32;  // products of so few features are faster in the wide table
 
 }  // namespace
 
@@ -74,7 +74,7 @@ bool FeaturePlan::expand(const Example& example, bool learning, bool again) {
     const std::uint32_t* const hashes = example.hashes.begin();
     differs = !same || !std::equal(hashes, hashes + example.raw_features(), last_hashes_.begin());
     last_hashes_ = example.hashes;
-    reusable_ = !places_.missed();
+    reusable_ = !places_.missing();
   }
   write_values(example);
   return differs;
@@ -83,9 +83,7 @@ bool FeaturePlan::expand(const Example& example, bool learning, bool again) {
 // Whether the runs are those of the last example: then most places are known.
 bool FeaturePlan::same_runs(const Example& example) const {
   if (!reusable_ || example.runs.size() != last_runs_.size()) return false;
-  const auto same = [](const Run& a, const Run& b) {
-    return a.group == b.group && a.end == b.end;
-  };
+  const auto same = [](const Run& a, const Run& b) { return a.group == b.group && a.end == b.end; };
   return std::equal(example.runs.begin(), example.runs.end(), last_runs_.begin(), same);
 }
 
@@ -97,7 +95,8 @@ void FeaturePlan::look_up_all(const Example& example, bool learning) {
   pieces_.clear();
   spans_.clear();
   ranges_.clear();
-  for (std::size_t i = 0; i < single; ++i) out[i] = places_.wide(example.hashes[i] & mask, learning);
+  for (std::size_t i = 0; i < single; ++i)
+    out[i] = places_.wide(example.hashes[i] & mask, learning);
   out[single] = places_.wide(kConstant & mask, learning);
   Counts counts{single + 1, 0};
   plan_derived(example, counts);
@@ -192,24 +191,24 @@ void FeaturePlan::look_up(const ProductSpan& span, const Example& example, bool 
   }
 }
 
-// In a direct table. Which features have a wide place cannot be predicted: they are listed without
-// a branch, and looked up afterwards.
+// In a direct table. Which features have a wide place cannot be predicted: they are wide_list
+// without a branch, and looked up afterwards.
 void FeaturePlan::look_up_direct(const ProductSpan& span, const Example& example) {
   const Range* ranges = ranges_.data() + span.first;
   const float* const cells = places_.cells(static_cast<std::size_t>(span.owner));
   std::uint32_t* const places = expansion_.narrow_places.data();
-  std::uint32_t* const listed = wide_features_.data();
-  const std::uint64_t* const bits = places_.wide_bits();
-  const std::uint32_t mask = places_.mask();
+  std::uint32_t* const wide_list = wide_features_.data();
   std::uint32_t at = span.at;
   std::size_t count = 0;
   auto visit = [&](std::uint32_t half, const std::uint32_t* first, const std::uint32_t* last) {
+    const std::uint64_t* const bits = places_.wide_bits();
+    const std::uint32_t mask = places_.mask();
     std::uint32_t feature = at;
     std::size_t wide = count;
     for (; first < last; ++first, ++feature) {
       const std::uint32_t index = (half ^ *first) & mask;
       __builtin_prefetch(cells + std::size_t{index} * 4, 1);
-      listed[wide] = feature;
+      wide_list[wide] = feature;
       wide += (bits[index >> 6] >> (index & 63U)) & 1U;
       places[feature] = index;
     }
@@ -218,8 +217,8 @@ void FeaturePlan::look_up_direct(const ProductSpan& span, const Example& example
   };
   each_stretch(ranges, span.length, example.hashes.data(), 0, ranges->begin, visit);
   for (std::size_t i = 0; i < count; ++i) {
-    std::uint32_t& place = places[listed[i]];
-    place = places_.wide_known(place);
+    std::uint32_t& place = places[wide_list[i]];
+    place = places_.wide_marked(place);
   }
 }
 

@@ -25,7 +25,7 @@ class FeaturePlan {
   // Returns whether it has other features than the last one, derived ones aside.
   bool expand(const Example& example, bool learning, bool again);
   // Start anew with the next example: products or places have changed.
-  void forget() noexcept { reusable_ = false; }
+  void invalidate() noexcept { reusable_ = false; }
 
   const Expansion& expansion() const { return expansion_; }
 
@@ -97,7 +97,7 @@ class FeaturePlan {
   std::vector<DerivedPiece> derived_;
   std::vector<Range> choice_;
   RunIndex run_index_;
-  Pod<std::uint32_t> changes_;       // features before each that differ from the last example's
+  Pod<std::uint32_t> changes_;        // features before each that differ from the last example's
   Pod<std::uint32_t> wide_features_;  // one more than there are narrow features
 };
 

@@ -43,7 +43,7 @@ bool Lanes::any_damped() const {
 }
 
 ModelState Lanes::state(std::uint32_t lane) const {
-  return {sum_norm_x_[lane], total_weight_[lane],   low_[lane],
+  return {sum_norm_x_[lane], total_weight_[lane],  low_[lane],
           high_[lane],       lanes_[lane].gravity, lanes_[lane].contraction};
 }
 

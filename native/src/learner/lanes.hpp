@@ -14,13 +14,6 @@
 
 namespace chacha {
 
-// VW's clipping of a prediction to the label range.
-inline float clip(float raw, float low, float high) {
-  if (std::isnan(raw)) return 0.0F;
-  if (raw > high) return high;
-  return raw < low ? low : raw;
-}
-
 class Lanes {
  public:
   // What a model has from its start.
@@ -62,7 +55,12 @@ class Lanes {
   }
 
   // The state of one model, step by step as it learns an example.
-  float clipped(std::uint32_t lane, float raw) const { return clip(raw, low_[lane], high_[lane]); }
+  // Clip a prediction to the label range, as VW does.
+  float clip(std::uint32_t lane, float raw) const {
+    if (std::isnan(raw)) return 0.0F;
+    if (raw > high_[lane]) return high_[lane];
+    return raw < low_[lane] ? low_[lane] : raw;
+  }
   void widen_range(std::uint32_t lane, float label) noexcept {
     low_[lane] = std::min(low_[lane], label);
     high_[lane] = std::max(high_[lane], label);

@@ -35,12 +35,14 @@ std::vector<UsedProduct> used_products(const Lanes& lanes) {
 void LiveProducts::collect(const Lanes& lanes, const Groups& groups, std::size_t width) {
   std::vector<UsedProduct> used = used_products(lanes);
   const auto order = [&](std::uint32_t a, std::uint32_t b) {
-    return std::pair(groups.letter(a), groups.seed(a)) < std::pair(groups.letter(b), groups.seed(b));
+    return std::pair(groups.letter(a), groups.seed(a)) <
+           std::pair(groups.letter(b), groups.seed(b));
   };
   std::stable_sort(used.begin(), used.end(), [&](const UsedProduct& a, const UsedProduct& b) {
     const GroupList& left = a.product.groups;
     const GroupList& right = b.product.groups;
-    return std::lexicographical_compare(left.begin(), left.end(), right.begin(), right.end(), order);
+    return std::lexicographical_compare(left.begin(), left.end(), right.begin(), right.end(),
+                                        order);
   });
   std::vector<std::int32_t> masks((used.size() + kFirstProduct) * width);
   std::vector<float> seeds(lanes.any_damped() ? masks.size() : 0);

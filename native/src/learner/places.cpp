@@ -15,19 +15,21 @@ constexpr int kDirectBits = 24;  // beyond, a cell for every index takes too muc
 }  // namespace
 
 Places::Places(int bits, std::size_t width)
-    : bits_(bits), mask_(mask_of(bits)), wide_(width), narrow_(width) {}
+    : bits_(bits), mask_(mask_of(bits)), wide_(width), narrow_(width) {
+  live_.reserve(width);
+}
 
 std::uint32_t Places::new_wide(std::uint32_t index, bool learning) {
   if (learning) return add_wide(index);
-  const auto holds = [index](const NarrowWeights& narrow) { return narrow.holds(index); };
-  if (std::any_of(narrow_.begin(), narrow_.end(), holds)) return add_wide(index);
-  missed_ = true;
+  const auto holds = [&](std::size_t lane) { return narrow_[lane].holds(index); };
+  if (std::any_of(live_.begin(), live_.end(), holds)) return add_wide(index);
+  missing_ = true;
   return 0;
 }
 
 std::uint32_t Places::add_wide(std::uint32_t index) {
   const std::uint32_t place = wide_.add(index);
-  for (std::size_t lane = 0; lane < narrow_.size(); ++lane) {
+  for (const std::size_t lane : live_) {
     const NarrowWeights& narrow = narrow_[lane];
     const Weight wide = wide_.weight(place, lane);
     wide.adaptive() = narrow.initial_t();
@@ -46,10 +48,11 @@ std::uint32_t Places::new_cell(std::uint32_t index, std::size_t lane) {
   return cell;
 }
 
-bool Places::relieve() noexcept {
+bool Places::make_crowded_direct() noexcept {
   crowded_ = false;
   bool changed = false;
-  for (NarrowWeights& narrow : narrow_) {
+  for (const std::size_t lane : live_) {
+    NarrowWeights& narrow = narrow_[lane];
     if (!narrow.crowded(mask_)) continue;
     try {
       wide_.keep_bits(mask_);
@@ -64,39 +67,47 @@ bool Places::relieve() noexcept {
 
 void Places::widen(std::size_t width) {
   std::vector<NarrowWeights> narrow(width);
+  live_.reserve(width);
   wide_.widen(width);
   // From here on nothing throws.
   std::move(narrow_.begin(), narrow_.end(), narrow.begin());
   narrow_ = std::move(narrow);
 }
 
-void Places::start(std::size_t lane, NarrowWeights&& narrow) noexcept {
+void Places::occupy(std::size_t lane, NarrowWeights&& narrow) noexcept {
   narrow_[lane] = std::move(narrow);
+  live_.push_back(lane);  // there is room
+}
+
+void Places::start(std::size_t lane, NarrowWeights&& narrow) noexcept {
+  occupy(lane, std::move(narrow));
   wide_.start(lane, narrow_[lane].initial_t());
 }
 
 void Places::copy(std::size_t lane, std::size_t from, NarrowWeights&& narrow) noexcept {
-  narrow_[lane] = std::move(narrow);
+  occupy(lane, std::move(narrow));
   wide_.copy(lane, from);
 }
 
-void Places::stop(std::size_t lane) { narrow_[lane] = NarrowWeights(); }
+void Places::stop(std::size_t lane) {
+  narrow_[lane] = NarrowWeights();
+  live_.erase(std::find(live_.begin(), live_.end(), lane));
+}
 
 Dump Places::dump(std::size_t lane) const {
   Dump weights;
-  const auto add = [&](std::uint32_t index, float w, float adaptive, float norm) {
-    if (w == 0 && adaptive == 0 && norm == 0) return;
+  const auto add = [&](std::uint32_t index, const float* at, std::size_t stride) {
+    if (at[0] == 0 && at[stride] == 0 && at[2 * stride] == 0) return;
     weights.index.push_back(index);
-    weights.w.push_back(w);
-    weights.adaptive.push_back(adaptive);
-    weights.norm.push_back(norm);
+    weights.w.push_back(at[0]);
+    weights.adaptive.push_back(at[stride]);
+    weights.norm.push_back(at[2 * stride]);
   };
   for (std::uint32_t place = 1; place < wide_.places(); ++place) {
-    const Weight weight = wide_.weight(place, lane);
-    add(wide_.index_of(place), weight.w(), weight.adaptive(), weight.norm());
+    add(wide_.index_of(place), wide_.weight(place, lane).at, wide_.width());
   }
   narrow_[lane].each([&](std::uint32_t index, const float* cell) {
-    if (wide_.find(index) == IndexMap::kNone) add(index, cell[0], cell[1], cell[2]);
+    if (wide_.find(index) == IndexMap::kNone) add(index, cell, 1);
   });
   return weights;
 }

@@ -41,7 +41,7 @@ class Places {
     std::uint32_t cell = narrow_[lane].find_mapped(index);
     if (cell == IndexMap::kNone) {
       if (!learning) {
-        missed_ = true;
+        missing_ = true;
         return 0 | kInWide;
       }
       cell = new_cell(index, lane);
@@ -52,17 +52,17 @@ class Places {
   // For a direct table, where the index is the cell unless its bit is set.
   bool direct(std::size_t lane) const { return narrow_[lane].direct(); }
   const std::uint64_t* wide_bits() const { return wide_.bits(); }
-  std::uint32_t wide_known(std::uint32_t index) const { return wide_.find(index) | kInWide; }
+  std::uint32_t wide_marked(std::uint32_t index) const { return wide_.find(index) | kInWide; }
 
   // What happened in lookups since the last call of `begin_lookups`.
-  void begin_lookups() { missed_ = moved_ = false; }
-  bool missed() const { return missed_; }  // an index has no place
-  bool moved() const { return moved_; }    // an index moved from a narrow table to the wide one
+  void begin_lookups() { missing_ = moved_ = false; }
+  bool missing() const { return missing_; }  // an index has no place
+  bool moved() const { return moved_; }      // an index moved from a narrow table to the wide one
 
   // Make crowded narrow tables direct, so that nothing is looked up in them; without memory they
   // stay as they are. Returns whether places have changed.
   bool crowded() const { return crowded_; }
-  bool relieve() noexcept;
+  bool make_crowded_direct() noexcept;
 
   // Models. What throws leaves everything as it was.
   void widen(std::size_t width);
@@ -85,13 +85,15 @@ class Places {
   std::uint32_t new_wide(std::uint32_t index, bool learning);
   std::uint32_t new_cell(std::uint32_t index, std::size_t lane);
   std::uint32_t add_wide(std::uint32_t index);
+  void occupy(std::size_t lane, NarrowWeights&& narrow) noexcept;
 
   int bits_;
   std::uint32_t mask_;
   WideWeights wide_;
   std::vector<NarrowWeights> narrow_;  // by lane
+  std::vector<std::size_t> live_;      // lanes that have a model
   bool crowded_ = false;
-  bool missed_ = false;
+  bool missing_ = false;
   bool moved_ = false;
 };
 

@@ -21,9 +21,8 @@ void Trainer::reserve(std::size_t width) {
 }
 
 Passes Trainer::passes(const Expansion& features) const {
-  return {places_.table(),         places_.width(),   features.places.data(),
-          features.values.data(),  products_.masks(), products_.seeds(),
-          lanes_.rates(),          lanes_.all_square_root()};
+  return {places_.table(),   places_.width(),   features.places.data(), features.values.data(),
+          products_.masks(), products_.seeds(), lanes_.rates(),         lanes_.all_square_root()};
 }
 
 template <class Visit>
@@ -41,7 +40,7 @@ void Trainer::predict(const Example& example, const Expansion& features,
                       float* predictions) noexcept {
   dot(example, features);
   for (const std::uint32_t lane : lanes_.live()) {
-    predictions[lane] = lanes_.clipped(lane, sums_[lane]);
+    predictions[lane] = lanes_.clip(lane, sums_[lane]);
   }
 }
 
@@ -115,7 +114,7 @@ void Trainer::compute_gradients(const Example& example) {
   for (const std::uint32_t lane : lanes_.live()) {
     lanes_.widen_range(lane, y);
     const Options& options = lanes_.options(lane);
-    const float p = lanes_.clipped(lane, sums_[lane]);
+    const float p = lanes_.clip(lane, sums_[lane]);
     clipped_[lane] = p;
     const bool active = example.weight > 0 && has_loss(options.loss, p, y, options.tau);
     active_[lane] = active ? -1 : 0;

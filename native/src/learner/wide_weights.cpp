@@ -12,7 +12,11 @@ constexpr std::size_t kFewestPlaces = 16;
 }  // namespace
 
 WideWeights::WideWeights(std::size_t width)
-    : width_(width), table_(kFewestPlaces * 4 * width), index_of_(1), first_group_(1), dirty_(width) {}
+    : width_(width),
+      table_(kFewestPlaces * 4 * width),
+      index_of_(1),
+      first_group_(1),
+      dirty_(width) {}
 
 void WideWeights::widen(std::size_t width) {
   AlignedFloats table(std::max(kFewestPlaces, std::size_t{places_} * 2) * 4 * width);
