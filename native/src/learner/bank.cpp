@@ -21,10 +21,10 @@ std::size_t next_width(std::size_t width) { return (width / kVector + 1) * kVect
 Bank::Bank(int bits, const Groups& groups, const Kernel* kernel)
     : groups_(groups),
       places_(bits, kFewestLanes),
-      plan_(groups, products_, places_),
+      expander_(groups, products_, places_),
       grid_(groups, products_, places_),
       trainer_(kernel, lanes_, products_, places_),
-      current_(&plan_.expansion()) {
+      current_(&expander_.expansion()) {
   lanes_.reserve(kFewestLanes);
   trainer_.reserve(kFewestLanes);
   collect_products();
@@ -110,28 +110,28 @@ void Bank::stop(std::uint32_t lane) {
 void Bank::collect_products() {
   if (!outdated_) return;
   products_.collect(lanes_, groups_, places_.width());
-  plan_.invalidate();
+  expander_.invalidate();
   outdated_ = false;
 }
 
 void Bank::expand(const Example& example, bool learning, bool again) {
   collect_products();
-  if (places_.crowded() && places_.make_crowded_direct()) plan_.invalidate();
-  current_ = &plan_.expansion();
-  if (plan_.expand(example, learning, again)) ++expansion_;
+  if (places_.crowded() && places_.make_crowded_direct()) expander_.invalidate();
+  current_ = &expander_.expansion();
+  if (expander_.expand(example, learning, again)) ++expansion_;
 }
 
 bool Bank::lay_out(const std::vector<TablePart>& parts, std::uint64_t table) {
   collect_products();
   if (!grid_.current(table)) {
-    plan_.invalidate();  // indices may move
+    expander_.invalidate();  // indices may move
     grid_.lay_out(parts, table);
   }
   return grid_.usable();
 }
 
 void Bank::expand_row(const Example& example, const std::uint32_t* columns) {
-  plan_.invalidate();
+  expander_.invalidate();
   ++expansion_;
   current_ = &grid_.expansion();
   grid_.expand(example, columns);
@@ -139,12 +139,12 @@ void Bank::expand_row(const Example& example, const std::uint32_t* columns) {
 
 void Bank::load(std::uint32_t lane, const Dump& weights) {
   collect_products();
-  plan_.invalidate();
+  expander_.invalidate();
   places_.load(lane, weights);
 }
 
 std::size_t Bank::bytes() const {
-  return places_.bytes() + plan_.expansion().bytes() + grid_.expansion().bytes();
+  return places_.bytes() + expander_.expansion().bytes() + grid_.expansion().bytes();
 }
 
 }  // namespace chacha

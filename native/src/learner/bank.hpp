@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "data/example.hpp"
-#include "learner/feature_plan.hpp"
+#include "learner/expander.hpp"
 #include "learner/kernel.hpp"
 #include "learner/lanes.hpp"
 #include "learner/live_products.hpp"
@@ -87,12 +87,12 @@ class Bank {
   Lanes lanes_;
   LiveProducts products_;
   Places places_;
-  FeaturePlan plan_;
+  Expander expander_;
   TableGrid grid_;
   Trainer trainer_;
 
   bool outdated_ = true;      // models came or went since the products were collected
-  const Expansion* current_;  // the example as the plan or the grid has expanded it
+  const Expansion* current_;  // of the expander or of the grid
   std::uint64_t expansion_ = 0;
 };
 

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "vw/hashing.hpp"
-
 namespace chacha {
 namespace {
 
@@ -29,10 +27,10 @@ class FeaturePlan::RunChoices {
 
   // Call visit() with each choice in `ranges`.
   template <class Visit>
-  void each(std::vector<Range>& ranges, Visit visit, std::size_t depth = 0,
+  void each(std::vector<FeatureRange>& ranges, Visit visit, std::size_t depth = 0,
             std::size_t offset = 0) const {
     ranges.resize(runs_.size());
-    const std::vector<Range>& runs = runs_[depth];
+    const std::vector<FeatureRange>& runs = runs_[depth];
     const bool again = depth > 0 && groups_[depth] == groups_[depth - 1];
     const std::size_t first = again ? offset : 0;
     const bool last = depth + 1 == runs_.size();
@@ -49,232 +47,39 @@ class FeaturePlan::RunChoices {
 
  private:
   const GroupList& groups_;
-  std::vector<std::vector<Range>> runs_;
+  std::vector<std::vector<FeatureRange>> runs_;
 };
 
-FeaturePlan::FeaturePlan(const Groups& groups, const LiveProducts& products, Places& places)
-    : groups_(groups), products_(products), places_(places) {}
+FeaturePlan::FeaturePlan(const Groups& groups, const LiveProducts& products)
+    : groups_(groups), products_(products) {}
 
-bool FeaturePlan::expand(const Example& example, bool learning, bool again) {
-  // With other runs than the last example there were derived groups.
-  if (again && reusable_ && example.runs.size() == last_runs_.size()) {
-    write_values(example);
-    return false;
-  }
-  bool differs = false;
-  const bool same = same_runs(example);
-  if (!same || example.hashes != last_hashes_) {
-    reusable_ = false;
-    places_.begin_lookups();
-    if (same) {
-      look_up_changes(example, learning);
-    } else {
-      look_up_all(example, learning);
-    }
-    const std::uint32_t* const hashes = example.hashes.begin();
-    differs = !same || !std::equal(hashes, hashes + example.raw_features(), last_hashes_.begin());
-    last_hashes_ = example.hashes;
-    reusable_ = !places_.missing();
-  }
-  write_values(example);
-  return differs;
-}
-
-// Whether the runs are those of the last example: then most places are known.
-bool FeaturePlan::same_runs(const Example& example) const {
-  if (!reusable_ || example.runs.size() != last_runs_.size()) return false;
-  const auto same = [](const Run& a, const Run& b) { return a.group == b.group && a.end == b.end; };
-  return std::equal(example.runs.begin(), example.runs.end(), last_runs_.begin(), same);
-}
-
-void FeaturePlan::look_up_all(const Example& example, bool learning) {
-  const std::size_t single = example.raw_features();
-  const std::uint32_t mask = places_.mask();
-  Pod<std::uint32_t>& out = expansion_.places;
-  out.resize(single + 1);
+void FeaturePlan::make(const Example& example, std::vector<Segment>& segments,
+                       std::vector<Part>& parts) {
   pieces_.clear();
   spans_.clear();
   ranges_.clear();
-  for (std::size_t i = 0; i < single; ++i)
-    out[i] = places_.wide(example.hashes[i] & mask, learning);
-  out[single] = places_.wide(kConstant & mask, learning);
-  Counts counts{single + 1, 0};
-  plan_derived(example, counts);
+  wide_ = example.raw_features() + 1;
+  narrow_ = 0;
+  plan_derived(example);
   plan_singles(example);
-  plan_products(example, counts);
-  // Narrow ones come last: by then no index can move from a narrow place to a wide one.
-  for (const ProductSpan& span : spans_) {
-    if (span.owner < 0) look_up(span, example, learning);
+  if (!products_.all().empty()) {
+    const RunIndex::Runs runs(run_index_, example, groups_.size());
+    for (const Product& product : products_.all()) plan_product(product, example, runs);
   }
-  for (const ProductSpan& span : spans_) {
-    if (span.owner >= 0) look_up(span, example, learning);
-  }
-  order_parts();
-  last_runs_ = example.runs;
-}
-
-void FeaturePlan::look_up_changes(const Example& example, bool learning) {
-  const std::size_t n = example.hashes.size();
-  const std::uint32_t mask = places_.mask();
-  changes_.resize(n + 1);
-  changes_[0] = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    const bool differs = example.hashes[i] != last_hashes_[i];
-    changes_[i + 1] = changes_[i] + (differs ? 1U : 0U);
-    if (differs && i < example.raw_features()) {
-      expansion_.places[i] = places_.wide(example.hashes[i] & mask, learning);
-    }
-  }
-  const auto changed = [this](const ProductSpan& span) {
-    const Range* const ranges = ranges_.data() + span.first;
-    std::uint32_t changes = 0;
-    for (std::uint32_t k = 0; k < span.length; ++k) {
-      changes += changes_[ranges[k].end] - changes_[ranges[k].begin];
-    }
-    return changes > 0;
-  };
-  for (const ProductSpan& span : spans_) {
-    if (span.owner < 0 && changed(span)) look_up(span, example, learning);
-  }
-  for (const ProductSpan& span : spans_) {
-    if (span.owner >= 0 && (places_.moved() || changed(span))) look_up(span, example, learning);
-  }
-}
-
-// Call visit(half, first, last) for the features of a product of ranges, in VW's order: the hashes
-// of those from first to last, each joined with half.
-template <class Visit>
-void FeaturePlan::each_stretch(const Range* ranges, std::uint32_t left, const std::uint32_t* hashes,
-                               std::uint32_t half, std::uint32_t begin, Visit& visit) {
-  if (left == 1) {
-    visit(half, hashes + begin, hashes + ranges->end);
-    return;
-  }
-  for (std::uint32_t i = begin; i < ranges->end; ++i) {
-    const std::uint32_t inner = ranges[1].begin == ranges->begin ? i : ranges[1].begin;
-    each_stretch(ranges + 1, left - 1, hashes, kFnvPrime * (half ^ hashes[i]), inner, visit);
-  }
-}
-
-void FeaturePlan::look_up(const ProductSpan& span, const Example& example, bool learning) {
-  const auto lane = static_cast<std::size_t>(span.owner);
-  if (span.owner >= 0 && places_.direct(lane)) {
-    look_up_direct(span, example);
-    return;
-  }
-  Places& places = places_;
-  const std::uint32_t mask = places.mask();
-  const Range* ranges = ranges_.data() + span.first;
-  const std::uint32_t* const hashes = example.hashes.data();
-  Pod<std::uint32_t>& features = span.owner < 0 ? expansion_.places : expansion_.narrow_places;
-  std::uint32_t* out = features.data() + span.at;
-  const auto fill = [&](auto place) {
-    auto visit = [&](std::uint32_t half, const std::uint32_t* first, const std::uint32_t* last) {
-      std::uint32_t* to = out;
-      for (; first < last; ++first) *to++ = place((half ^ *first) & mask);
-      out = to;
-    };
-    if (span.form == Form::kPair) {
-      *out = place((kFnvPrime * hashes[ranges[0].begin] ^ hashes[ranges[1].begin]) & mask);
-    } else if (span.form == Form::kTwo) {
-      for (std::uint32_t i = ranges[0].begin; i < ranges[0].end; ++i) {
-        visit(kFnvPrime * hashes[i], hashes + ranges[1].begin, hashes + ranges[1].end);
-      }
-    } else {
-      each_stretch(ranges, span.length, hashes, 0, ranges->begin, visit);
-    }
-  };
-  if (span.owner < 0) {
-    fill([&](std::uint32_t index) { return places.wide(index, learning); });
-  } else {
-    fill([&](std::uint32_t index) { return places.narrow(index, lane, learning); });
-  }
-}
-
-// In a direct table. Which features have a wide place cannot be predicted: they are wide_list
-// without a branch, and looked up afterwards.
-void FeaturePlan::look_up_direct(const ProductSpan& span, const Example& example) {
-  const Range* ranges = ranges_.data() + span.first;
-  const float* const cells = places_.cells(static_cast<std::size_t>(span.owner));
-  std::uint32_t* const places = expansion_.narrow_places.data();
-  std::uint32_t* const wide_list = wide_features_.data();
-  std::uint32_t at = span.at;
-  std::size_t count = 0;
-  auto visit = [&](std::uint32_t half, const std::uint32_t* first, const std::uint32_t* last) {
-    const std::uint64_t* const bits = places_.wide_bits();
-    const std::uint32_t mask = places_.mask();
-    std::uint32_t feature = at;
-    std::size_t wide = count;
-    for (; first < last; ++first, ++feature) {
-      const std::uint32_t index = (half ^ *first) & mask;
-      __builtin_prefetch(cells + std::size_t{index} * 4, 1);
-      wide_list[wide] = feature;
-      wide += (bits[index >> 6] >> (index & 63U)) & 1U;
-      places[feature] = index;
-    }
-    at = feature;
-    count = wide;
-  };
-  each_stretch(ranges, span.length, example.hashes.data(), 0, ranges->begin, visit);
-  for (std::size_t i = 0; i < count; ++i) {
-    std::uint32_t& place = places[wide_list[i]];
-    place = places_.wide_marked(place);
-  }
-}
-
-// The values of a product of ranges, in the order of its places. Returns where they end.
-float* FeaturePlan::multiply(const Range* ranges, std::uint32_t left, const float* x, float value,
-                             std::uint32_t begin, float* out) {
-  if (left == 1) {
-    for (std::uint32_t i = begin; i < ranges->end; ++i) *out++ = value * x[i];
-    return out;
-  }
-  for (std::uint32_t i = begin; i < ranges->end; ++i) {
-    const std::uint32_t inner = ranges[1].begin == ranges->begin ? i : ranges[1].begin;
-    out = multiply(ranges + 1, left - 1, x, value * x[i], inner, out);
-  }
-  return out;
-}
-
-void FeaturePlan::write_values(const Example& example) {
-  const float* x = example.values.data();
-  const std::size_t single = example.raw_features();
-  std::copy_n(x, single, expansion_.values.data());
-  expansion_.values[single] = 1.0F;
-  for (const ProductSpan& span : spans_) {
-    const Range* ranges = ranges_.data() + span.first;
-    Pod<float>& values = span.owner < 0 ? expansion_.values : expansion_.narrow_values;
-    float* to = values.data() + span.at;
-    if (span.form == Form::kPair) {
-      *to = x[ranges[0].begin] * x[ranges[1].begin];
-      continue;
-    }
-    if (span.form == Form::kSingle) {
-      std::copy(x + ranges->begin, x + ranges->end, to);
-      continue;
-    }
-    for (std::uint32_t i = ranges->begin; i < ranges->end; ++i) {
-      const std::uint32_t inner = ranges[1].begin == ranges->begin ? i : ranges[1].begin;
-      if (span.form == Form::kTwo) {
-        for (std::uint32_t j = inner; j < ranges[1].end; ++j) *to++ = x[i] * x[j];
-      } else {
-        to = multiply(ranges + 1, span.length - 1, x, x[i], inner, to);
-      }
-    }
-  }
+  order_parts(segments, parts);
 }
 
 // The features of derived groups lie behind the single ones and the constant.
-void FeaturePlan::plan_derived(const Example& example, Counts& counts) {
+void FeaturePlan::plan_derived(const Example& example) {
   derived_.clear();
   for (std::size_t r = example.raw_runs(); r < example.runs.size(); ++r) {
     const Run run = example.runs[r];
     const std::uint32_t mask = products_.mask_of_group(run.group);
     if (mask == 0) continue;
-    const auto at = static_cast<std::uint32_t>(counts.wide);
-    counts.wide += run.end - run.begin;
-    const auto end = static_cast<std::uint32_t>(counts.wide);
-    spans_.push_back({static_cast<std::uint32_t>(ranges_.size()), 1, at, Form::kSingle, -1});
+    const auto at = static_cast<std::uint32_t>(wide_);
+    wide_ += run.end - run.begin;
+    const auto end = static_cast<std::uint32_t>(wide_);
+    spans_.push_back({static_cast<std::uint32_t>(ranges_.size()), 1, at, SpanForm::kSingle, -1});
     ranges_.push_back({run.begin, run.end});
     derived_.push_back({{{at, end, mask}, -1}, groups_.letter(run.group)});
   }
@@ -311,28 +116,17 @@ void FeaturePlan::plan_singles(const Example& example) {
   pieces_.push_back({{n, n + 1, constant}, -1});
 }
 
-void FeaturePlan::plan_products(const Example& example, Counts counts) {
-  if (!products_.all().empty()) {
-    const RunIndex::Runs runs(run_index_, example, groups_.size());
-    for (const Product& product : products_.all()) plan_product(product, example, runs, counts);
-  }
-  expansion_.places.resize(counts.wide);
-  expansion_.values.resize(counts.wide);
-  expansion_.narrow_places.resize(counts.narrow);
-  expansion_.narrow_values.resize(counts.narrow);
-  wide_features_.resize(counts.narrow + 1);
-}
-
-FeaturePlan::Form FeaturePlan::form_of(const Range* ranges, std::uint32_t length) {
-  if (length == 1) return Form::kSingle;
-  if (length > 2 || ranges[0].begin == ranges[1].begin) return Form::kOther;
+SpanForm FeaturePlan::form_of(const FeatureRange* ranges, std::uint32_t length) {
+  if (length == 1) return SpanForm::kSingle;
+  if (length > 2 || ranges[0].begin == ranges[1].begin) return SpanForm::kOther;
   const bool pair = ranges[0].end - ranges[0].begin == 1 && ranges[1].end - ranges[1].begin == 1;
-  return pair ? Form::kPair : Form::kTwo;
+  return pair ? SpanForm::kPair : SpanForm::kTwo;
 }
 
 // How many features a product of ranges has, at most kMostExpanded + 1. A range that occurs twice
 // gives combinations.
-std::size_t FeaturePlan::count(const Range* ranges, std::uint32_t left, std::uint32_t begin) {
+std::size_t FeaturePlan::count(const FeatureRange* ranges, std::uint32_t left,
+                               std::uint32_t begin) {
   if (left == 1) return ranges->end - begin;
   if (ranges[1].begin != ranges->begin) {
     const std::size_t rest = count(ranges + 1, left - 1, ranges[1].begin);
@@ -348,7 +142,7 @@ std::size_t FeaturePlan::count(const Range* ranges, std::uint32_t left, std::uin
 }
 
 void FeaturePlan::plan_product(const Product& product, const Example& example,
-                               const RunIndex::Runs& runs, Counts& counts) {
+                               const RunIndex::Runs& runs) {
   for (const std::uint32_t group : product.groups) {
     if (!runs.has(group)) return;
   }
@@ -356,11 +150,11 @@ void FeaturePlan::plan_product(const Product& product, const Example& example,
   std::size_t features = 0;
   const auto add = [&](std::uint32_t first) {  // for the ranges from there on
     const auto length = static_cast<std::uint32_t>(ranges_.size()) - first;
-    const Range* ranges = ranges_.data() + first;
-    const Form form = form_of(ranges, length);
+    const FeatureRange* ranges = ranges_.data() + first;
+    const SpanForm form = form_of(ranges, length);
     spans_.push_back({first, length, static_cast<std::uint32_t>(features), form, -1});
-    features += form == Form::kPair ? 1 : count(ranges, length, ranges[0].begin);
-    if (features + counts.wide + counts.narrow > kMostExpanded) {
+    features += form == SpanForm::kPair ? 1 : count(ranges, length, ranges[0].begin);
+    if (features + wide_ + narrow_ > kMostExpanded) {
       throw std::length_error("the products give too many features");
     }
   };
@@ -379,7 +173,7 @@ void FeaturePlan::plan_product(const Product& product, const Example& example,
     add(first);
   }
   const std::int64_t owner = features > kFewNarrow ? product.owner : -1;
-  std::size_t& end = owner >= 0 ? counts.narrow : counts.wide;
+  std::size_t& end = owner >= 0 ? narrow_ : wide_;
   const auto at = static_cast<std::uint32_t>(end);
   for (std::size_t k = begin; k < spans_.size(); ++k) {
     spans_[k].at += at;
@@ -390,9 +184,7 @@ void FeaturePlan::plan_product(const Product& product, const Example& example,
 }
 
 // The pieces in VW's order, neighbours that are wide together.
-void FeaturePlan::order_parts() {
-  std::vector<Segment>& segments = expansion_.segments;
-  std::vector<Part>& parts = expansion_.parts;
+void FeaturePlan::order_parts(std::vector<Segment>& segments, std::vector<Part>& parts) const {
   segments.clear();
   parts.clear();
   for (const Piece& piece : pieces_) {

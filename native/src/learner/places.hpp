@@ -21,6 +21,7 @@ class Places {
   int bits() const { return bits_; }
   std::uint32_t mask() const { return mask_; }  // the largest index
   std::size_t width() const { return wide_.width(); }
+  // The weights themselves, for the passes over an example's features, which change them.
   float* table() const { return wide_.table(); }
   float* cells(std::size_t lane) { return narrow_[lane].cells(); }
   std::uint32_t& first_group(std::uint32_t place) { return wide_.first_group(place); }
