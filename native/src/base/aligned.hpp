@@ -1,5 +1,6 @@
-// Memory that begins at a cache line; large blocks at a page of 2 MB, which the system is asked
-// for: weights are read here and there, and finding their pages would cost as much as reading.
+// Memory aligned to cache lines. Large blocks are aligned to pages of 2 MB, which the system is
+// asked to use: weights are read at random, and address translation of small pages would cost as
+// much as the reads.
 #pragma once
 
 #include <cstddef>
@@ -22,14 +23,17 @@ inline std::align_val_t alignment_of(std::size_t bytes) {
 inline void* allocate_aligned(std::size_t bytes) {
   void* memory = ::operator new(bytes, alignment_of(bytes));
 #if defined(__linux__)
-  if (bytes >= kLargePage) madvise(memory, bytes / kLargePage * kLargePage, MADV_HUGEPAGE);  // a wish
+  if (bytes >= kLargePage)
+    madvise(memory, bytes / kLargePage * kLargePage, MADV_HUGEPAGE);  // advice only
 #endif
   return memory;
 }
 
-inline void free_aligned(void* memory, std::size_t bytes) { ::operator delete(memory, alignment_of(bytes)); }
+inline void free_aligned(void* memory, std::size_t bytes) {
+  ::operator delete(memory, alignment_of(bytes));
+}
 
-// For vectors.
+// An allocator for vectors.
 template <class T>
 struct Aligned {
   using value_type = T;
@@ -47,12 +51,14 @@ struct FreeAligned {
   void operator()(float* memory) const { free_aligned(memory, bytes); }
 };
 
-// Floats that begin as zeros.
+// Floats, initially zero.
 class AlignedFloats {
  public:
   AlignedFloats() = default;
   explicit AlignedFloats(std::size_t size)
-      : data_(static_cast<float*>(allocate_aligned(size * sizeof(float))), FreeAligned{size * sizeof(float)}), size_(size) {
+      : data_(static_cast<float*>(allocate_aligned(size * sizeof(float))),
+              FreeAligned{size * sizeof(float)}),
+        size_(size) {
     std::memset(data_.get(), 0, size * sizeof(float));
   }
 

@@ -1,4 +1,4 @@
-// Index of a weight -> number of its place. Grows with what was touched, never shrinks.
+// Index of a weight -> number of its place. Open addressing; grows, never shrinks.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class IndexMap {
     }
   }
 
-  // For an index that is not there.
+  // Add an index that is not in the map.
   void add(std::uint32_t index, std::uint32_t number) {
     if (2 * (std::size_t{size_} + 1) > entries_.size()) grow();
     put(entries_, index, number);

@@ -37,8 +37,9 @@ constexpr std::array<Log2Entry, 16> kLog2 = {{{0x1.661ec79f8f3bep+0, -0x1.efec65
                                               {0x1.9c2d163a1aa2dp-1, 0x1.40645f0c6651cp-2},
                                               {0x1.886e6037841edp-1, 0x1.88e9c2c1b9ff8p-2},
                                               {0x1.767dcf5534862p-1, 0x1.ce0a44eb17bccp-2}}};
-constexpr std::array<double, 5> kLog2Poly = {0x1.27616c9496e0bp-2, -0x1.71969a075c67ap-2, 0x1.ec70a6ca7baddp-2,
-                                             -0x1.7154748bef6c8p-1, 0x1.71547652ab82bp0};
+constexpr std::array<double, 5> kLog2Poly = {0x1.27616c9496e0bp-2, -0x1.71969a075c67ap-2,
+                                             0x1.ec70a6ca7baddp-2, -0x1.7154748bef6c8p-1,
+                                             0x1.71547652ab82bp0};
 constexpr std::uint32_t kOffset = 0x3f330000;
 
 // log2 of a positive normal float, given by its bits.
@@ -65,7 +66,8 @@ double log2_of(std::uint32_t ix) {
 
 float pow32(float x, float y) {
   using namespace detail;
-  if (!(x > 0.0F) || !std::isfinite(x) || !std::isfinite(y) || y == 0.0F) return std::pow(x, y);  // exact cases
+  if (!(x > 0.0F) || !std::isfinite(x) || !std::isfinite(y) || y == 0.0F)
+    return std::pow(x, y);  // exact cases
   std::uint32_t ix = bits_of(x);
   if (ix < 0x00800000U) {  // a denormal
     ix = bits_of(x * 0x1p23F) & 0x7fffffffU;

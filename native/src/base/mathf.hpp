@@ -9,7 +9,7 @@
 #include <cstring>
 #include <limits>
 
-// Code that is compiled for several machines must not be shared between them by the linker.
+// Code that is compiled for several machine types must not be merged by the linker.
 #define CHACHA_INLINE inline __attribute__((always_inline))
 
 namespace chacha {
@@ -43,7 +43,8 @@ constexpr int kExpSize = 1 << kExpBits;
 extern const std::array<std::uint64_t, kExpSize> kExp;
 
 constexpr double kShift = 0x1.8p+52;
-constexpr std::array<double, 3> kExp2 = {0x1.c6af84b912394p-5, 0x1.ebfce50fac4f3p-3, 0x1.62e42ff0c52d6p-1};
+constexpr std::array<double, 3> kExp2 = {0x1.c6af84b912394p-5, 0x1.ebfce50fac4f3p-3,
+                                         0x1.62e42ff0c52d6p-1};
 constexpr double kN = kExpSize;
 constexpr double kInvLn2N = 0x1.71547652b82fep+0 * kN;
 

@@ -1,4 +1,4 @@
-// A vector of plain values: growing leaves new ones unset, and room can be made beforehand.
+// A vector of trivially copyable values: new ones are left uninitialised.
 #pragma once
 
 #include <algorithm>
@@ -53,13 +53,13 @@ class Pod {
   void reserve(std::size_t capacity) {
     if (capacity > capacity_) grow(capacity);
   }
-  // One more, unset.
+  // Add an uninitialised value.
   T& add() {
     if (size_ == capacity_) grow(size_ + 1);
     return data_[size_++];
   }
   void push_back(const T& value) { add() = value; }
-  // For callers that made room: behind the last value, and how many there are.
+  // For callers that have reserved room: write behind the last value, then set the size.
   void put(const T& value) { data_[size_] = value; }
   void set_size(std::size_t size) { size_ = size; }
   void append(const T* first, const T* last) {
@@ -70,7 +70,8 @@ class Pod {
     size_ += more;
   }
   friend bool operator==(const Pod& a, const Pod& b) {
-    return a.size_ == b.size_ && (a.size_ == 0 || std::memcmp(a.data(), b.data(), a.size_ * sizeof(T)) == 0);
+    return a.size_ == b.size_ &&
+           (a.size_ == 0 || std::memcmp(a.data(), b.data(), a.size_ * sizeof(T)) == 0);
   }
   friend bool operator!=(const Pod& a, const Pod& b) { return !(a == b); }
 

@@ -76,7 +76,7 @@ class Engine {
                       const std::vector<std::vector<std::string>>& products, int from = -1,
                       float damping = 0.0F);
   // From now on a copy learns undamped.
-  void undamp(std::uint32_t model) { live(model).bank->settle(live(model).lane); }
+  void undamp(std::uint32_t model) { live(model).bank->undamp(live(model).lane); }
   void stop(std::uint32_t model);
   Dump dump(std::uint32_t model) const { return live(model).bank->dump(live(model).lane); }
   void load(std::uint32_t model, const Dump& weights) {

@@ -1,51 +1,39 @@
-// Which features an example has: recipes for single ones, derived groups and products, in VW's order.
+#include "learner/feature_plan.hpp"
+
 #include <algorithm>
 #include <stdexcept>
-
-#include "learner/bank.hpp"
 
 namespace chacha {
 namespace {
 
 constexpr std::size_t kMostExpanded = std::size_t{1} << 24;  // features of one example
-constexpr std::size_t kFew = 32;                             // features that are better kept wide
-
-// How many features a product of ranges has; a range that stands twice gives combinations.
-template <class Range>
-std::size_t count(const Range* ranges, std::uint32_t left, std::uint32_t begin) {
-  if (left == 1) return ranges->end - begin;
-  if (ranges[1].begin != ranges->begin) {
-    const std::size_t rest = count(ranges + 1, left - 1, ranges[1].begin);
-    const std::size_t here = ranges->end - begin;
-    return rest > kMostExpanded || here > kMostExpanded ? kMostExpanded + 1 : std::min(kMostExpanded + 1, here * rest);
-  }
-  std::size_t total = 0;
-  for (std::uint32_t i = begin; i < ranges->end && total <= kMostExpanded; ++i) total += count(ranges + 1, left - 1, i);
-  return total;
-}
+constexpr std::size_t kFewNarrow = 32;  // products of so few features are faster in the wide table
 
 }  // namespace
 
-// The choices of runs of one product: mostly one, more if a group stands apart in an example.
-// VW takes them from a stack: backwards, but for the last group. A group that stands twice in
-// the product gives every pair of its runs once.
-class Bank::Choices {
+// Choices of one run for each group of a product: mostly one choice, more if a group has several
+// runs in an example. VW takes them from a stack: backwards, but for the last group. A group that
+// occurs twice in the product gives every pair of its runs once.
+class FeaturePlan::RunChoices {
  public:
-  Choices(const GroupList& groups, const Example& example) : groups_(groups), all_(groups.size()) {
-    for (std::size_t k = 0; k < all_.size(); ++k) {
+  RunChoices(const GroupList& groups, const Example& example)
+      : groups_(groups), runs_(groups.size()) {
+    for (std::size_t k = 0; k < runs_.size(); ++k) {
       for (const Run& run : example.runs) {
-        if (run.group == groups[k]) all_[k].push_back({run.begin, run.end});
+        if (run.group == groups[k]) runs_[k].push_back({run.begin, run.end});
       }
     }
   }
 
+  // Call visit() with each choice in `ranges`.
   template <class Visit>
-  void each(std::vector<Range>& ranges, Visit visit, std::size_t depth = 0, std::size_t offset = 0) const {
-    ranges.resize(all_.size());
-    const std::vector<Range>& runs = all_[depth];
+  void each(std::vector<FeatureRange>& ranges, Visit visit, std::size_t depth = 0,
+            std::size_t offset = 0) const {
+    ranges.resize(runs_.size());
+    const std::vector<FeatureRange>& runs = runs_[depth];
     const bool again = depth > 0 && groups_[depth] == groups_[depth - 1];
     const std::size_t first = again ? offset : 0;
-    const bool last = depth + 1 == all_.size();
+    const bool last = depth + 1 == runs_.size();
     for (std::size_t k = first; k < runs.size(); ++k) {
       const std::size_t i = last ? k : runs.size() - 1 - (k - first);
       ranges[depth] = runs[i];
@@ -59,29 +47,50 @@ class Bank::Choices {
 
  private:
   const GroupList& groups_;
-  std::vector<std::vector<Range>> all_;
+  std::vector<std::vector<FeatureRange>> runs_;
 };
 
-// Where the features of derived groups go: behind the single ones and the constant.
-void Bank::write_derived(const Example& example, std::size_t& wide) {
+FeaturePlan::FeaturePlan(const Groups& groups, const LiveProducts& products)
+    : groups_(groups), products_(products) {}
+
+void FeaturePlan::make(const Example& example, std::vector<Segment>& segments,
+                       std::vector<Part>& parts) {
+  pieces_.clear();
+  spans_.clear();
+  ranges_.clear();
+  wide_ = example.raw_features() + 1;
+  narrow_ = 0;
+  plan_derived(example);
+  plan_singles(example);
+  if (!products_.all().empty()) {
+    const RunIndex::Runs runs(run_index_, example, groups_.size());
+    for (const Product& product : products_.all()) plan_product(product, example, runs);
+  }
+  order_parts(segments, parts);
+}
+
+// The features of derived groups lie behind the single ones and the constant.
+void FeaturePlan::plan_derived(const Example& example) {
   derived_.clear();
   for (std::size_t r = example.raw_runs(); r < example.runs.size(); ++r) {
     const Run run = example.runs[r];
-    const std::uint32_t mask = run.group < mask_of_group_.size() ? mask_of_group_[run.group] : 0;
+    const std::uint32_t mask = products_.mask_of_group(run.group);
     if (mask == 0) continue;
-    const auto at = static_cast<std::uint32_t>(wide);
-    wide += run.end - run.begin;
-    recipes_.push_back({static_cast<std::uint32_t>(recipe_ranges_.size()), 1, at, Form::kSingle, -1});
-    recipe_ranges_.push_back({run.begin, run.end});
-    derived_.push_back({{{at, static_cast<std::uint32_t>(wide), mask}, -1}, groups_.letter(run.group)});
+    const auto at = static_cast<std::uint32_t>(wide_);
+    wide_ += run.end - run.begin;
+    const auto end = static_cast<std::uint32_t>(wide_);
+    spans_.push_back({static_cast<std::uint32_t>(ranges_.size()), 1, at, SpanForm::kSingle, -1});
+    ranges_.push_back({run.begin, run.end});
+    derived_.push_back({{{at, end, mask}, -1}, groups_.letter(run.group)});
   }
 }
 
 // Single features in VW's order: those of one first letter together, derived groups last among
 // them; then the constant.
-void Bank::write_singles(const Example& example) {
+void FeaturePlan::plan_singles(const Example& example) {
   const auto n = static_cast<std::uint32_t>(example.raw_features());
-  if (derived_.empty() && all_constant_) {
+  const std::uint32_t constant = products_.mask_of_constant();
+  if (derived_.empty() && constant == 0) {
     pieces_.push_back({{0, n + 1, 0}, -1});
     return;
   }
@@ -97,102 +106,96 @@ void Bank::write_singles(const Example& example) {
       if (derived.letter != letter || derived.piece.segment.mask == 0) continue;
       add_raw(example.runs[r].end);
       pieces_.push_back(derived.piece);
-      derived.piece.segment.mask = 0;  // it has its place
+      derived.piece.segment.mask = 0;  // it is in order
     }
   }
   add_raw(n);
   for (const DerivedPiece& derived : derived_) {
     if (derived.piece.segment.mask != 0) pieces_.push_back(derived.piece);
   }
-  pieces_.push_back({{n, n + 1, all_constant_ ? 0U : 1U}, -1});
+  pieces_.push_back({{n, n + 1, constant}, -1});
 }
 
-// What the products of the live models make of the runs of an example.
-void Bank::write_recipes(const Example& example, std::size_t wide) {
-  std::size_t narrow = 0;
-  if (!products_.empty()) {
-    if (run_of_.size() < groups_.size()) run_of_.resize(groups_.size());
-    bool several = false;  // runs of one group
-    for (std::uint32_t r = 0; r < example.runs.size(); ++r) {
-      std::uint32_t& first = run_of_[example.runs[r].group];
-      several |= first != 0;
-      if (first == 0) first = r + 1;
-    }
-    try {
-      for (const Product& product : products_) write_recipe(product, example, several, wide, narrow);
-    } catch (...) {
-      for (const Run& run : example.runs) run_of_[run.group] = 0;
-      throw;
-    }
-    for (const Run& run : example.runs) run_of_[run.group] = 0;
-  }
-  places_.resize(wide);
-  values_.resize(wide);
-  narrow_places_.resize(narrow);
-  narrow_values_.resize(narrow);
-  noted_.resize(narrow + 1);
-}
-
-Bank::Form Bank::form_of(const Range* ranges, std::uint32_t length) {
-  if (length == 1) return Form::kSingle;
-  if (length > 2 || ranges[0].begin == ranges[1].begin) return Form::kOther;
+SpanForm FeaturePlan::form_of(const FeatureRange* ranges, std::uint32_t length) {
+  if (length == 1) return SpanForm::kSingle;
+  if (length > 2 || ranges[0].begin == ranges[1].begin) return SpanForm::kOther;
   const bool pair = ranges[0].end - ranges[0].begin == 1 && ranges[1].end - ranges[1].begin == 1;
-  return pair ? Form::kPair : Form::kTwo;
+  return pair ? SpanForm::kPair : SpanForm::kTwo;
 }
 
-void Bank::write_recipe(const Product& product, const Example& example, bool several, std::size_t& wide,
-                        std::size_t& narrow) {
-  for (const std::uint32_t group : product.groups) {
-    if (run_of_[group] == 0) return;
+// How many features a product of ranges has, at most kMostExpanded + 1. A range that occurs twice
+// gives combinations.
+std::size_t FeaturePlan::count(const FeatureRange* ranges, std::uint32_t left,
+                               std::uint32_t begin) {
+  if (left == 1) return ranges->end - begin;
+  if (ranges[1].begin != ranges->begin) {
+    const std::size_t rest = count(ranges + 1, left - 1, ranges[1].begin);
+    const std::size_t here = ranges->end - begin;
+    if (rest > kMostExpanded || here > kMostExpanded) return kMostExpanded + 1;
+    return std::min(kMostExpanded + 1, here * rest);
   }
-  const std::size_t begin = recipes_.size();
+  std::size_t total = 0;
+  for (std::uint32_t i = begin; i < ranges->end && total <= kMostExpanded; ++i) {
+    total += count(ranges + 1, left - 1, i);
+  }
+  return total;
+}
+
+void FeaturePlan::plan_product(const Product& product, const Example& example,
+                               const RunIndex::Runs& runs) {
+  for (const std::uint32_t group : product.groups) {
+    if (!runs.has(group)) return;
+  }
+  const std::size_t begin = spans_.size();
   std::size_t features = 0;
   const auto add = [&](std::uint32_t first) {  // for the ranges from there on
-    const auto length = static_cast<std::uint32_t>(recipe_ranges_.size()) - first;
-    const Range* ranges = recipe_ranges_.data() + first;
-    const Form form = form_of(ranges, length);
-    recipes_.push_back({first, length, static_cast<std::uint32_t>(features), form, -1});
-    features += form == Form::kPair ? 1 : count(ranges, length, ranges[0].begin);
-    if (features + wide + narrow > kMostExpanded) throw std::length_error("the products give too many features");
+    const auto length = static_cast<std::uint32_t>(ranges_.size()) - first;
+    const FeatureRange* ranges = ranges_.data() + first;
+    const SpanForm form = form_of(ranges, length);
+    spans_.push_back({first, length, static_cast<std::uint32_t>(features), form, -1});
+    features += form == SpanForm::kPair ? 1 : count(ranges, length, ranges[0].begin);
+    if (features + wide_ + narrow_ > kMostExpanded) {
+      throw std::length_error("the products give too many features");
+    }
   };
-  if (several) {
-    Choices(product.groups, example).each(ranges_, [&] {
-      const auto next = static_cast<std::uint32_t>(recipe_ranges_.size());
-      recipe_ranges_.insert(recipe_ranges_.end(), ranges_.begin(), ranges_.end());
-      add(next);
+  if (runs.repeated()) {
+    RunChoices(product.groups, example).each(choice_, [&] {
+      const auto first = static_cast<std::uint32_t>(ranges_.size());
+      ranges_.insert(ranges_.end(), choice_.begin(), choice_.end());
+      add(first);
     });
   } else {
-    const auto first = static_cast<std::uint32_t>(recipe_ranges_.size());
+    const auto first = static_cast<std::uint32_t>(ranges_.size());
     for (const std::uint32_t group : product.groups) {
-      const Run& run = example.runs[run_of_[group] - 1];
-      recipe_ranges_.push_back({run.begin, run.end});
+      const Run run = runs[group];
+      ranges_.push_back({run.begin, run.end});
     }
     add(first);
   }
-  const bool large = product.owner >= 0 && features > kFew;
-  std::size_t& end = large ? narrow : wide;
-  for (std::size_t k = begin; k < recipes_.size(); ++k) {
-    recipes_[k].at += static_cast<std::uint32_t>(end);
-    recipes_[k].owner = large ? product.owner : -1;
-  }
+  const std::int64_t owner = features > kFewNarrow ? product.owner : -1;
+  std::size_t& end = owner >= 0 ? narrow_ : wide_;
   const auto at = static_cast<std::uint32_t>(end);
+  for (std::size_t k = begin; k < spans_.size(); ++k) {
+    spans_[k].at += at;
+    spans_[k].owner = owner;
+  }
   end += features;
-  pieces_.push_back({{at, static_cast<std::uint32_t>(end), product.mask}, large ? product.owner : -1});
+  pieces_.push_back({{at, static_cast<std::uint32_t>(end), product.mask}, owner});
 }
 
 // The pieces in VW's order, neighbours that are wide together.
-void Bank::order_parts() {
-  segments_.clear();
-  parts_.clear();
+void FeaturePlan::order_parts(std::vector<Segment>& segments, std::vector<Part>& parts) const {
+  segments.clear();
+  parts.clear();
   for (const Piece& piece : pieces_) {
     if (piece.owner >= 0) {
-      parts_.push_back({piece.segment.begin, piece.segment.end, piece.owner, piece.segment.mask});
+      parts.push_back({piece.segment.begin, piece.segment.end, piece.owner, piece.segment.mask});
       continue;
     }
-    const auto at = static_cast<std::uint32_t>(segments_.size());
-    segments_.push_back(piece.segment);
-    if (parts_.empty() || parts_.back().owner >= 0) parts_.push_back({at, at, -1, 0});
-    parts_.back().end = at + 1;
+    const auto at = static_cast<std::uint32_t>(segments.size());
+    segments.push_back(piece.segment);
+    if (parts.empty() || parts.back().owner >= 0) parts.push_back({at, at, -1, 0});
+    parts.back().end = at + 1;
   }
 }
 

@@ -11,7 +11,9 @@ const Kernel* kernel_named(const char* name) {
   const bool fma = __builtin_cpu_supports("fma") != 0;  // those files are compiled with -mfma
   if (std::strcmp(name, "avx2") == 0 && __builtin_cpu_supports("avx2") && fma) return &kAvx2Kernel;
   if (std::strcmp(name, "avx512") == 0 && __builtin_cpu_supports("avx512f") &&
-      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") && fma) return &kAvx512Kernel;
+      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512bw") && fma)
+    return &kAvx512Kernel;
 #endif
   return nullptr;
 }

@@ -15,8 +15,8 @@ namespace {
 
 // One vector of lanes, `at` lanes into the place.
 template <int W, bool Pulled>
-CHACHA_INLINE void dot_lanes(const Passes& passes, Segments segments, std::size_t at, const float* gravity,
-                             float* sums) {
+CHACHA_INLINE void dot_lanes(const Passes& passes, Segments segments, std::size_t at,
+                             const float* gravity, float* sums) {
   using F = typename Vec<W>::F;
   using I = typename Vec<W>::I;
   const std::size_t stride = 4 * passes.width;
@@ -40,8 +40,9 @@ CHACHA_INLINE void dot_lanes(const Passes& passes, Segments segments, std::size_
 }
 
 template <int W>
-CHACHA_INLINE void rate_features(const Passes& passes, Segments segments, std::size_t at, typename Vec<W>::F gradient,
-                                 typename Vec<W>::I working, typename Vec<W>::F& nx, typename Vec<W>::F& per) {
+CHACHA_INLINE void rate_features(const Passes& passes, Segments segments, std::size_t at,
+                                 typename Vec<W>::F gradient, typename Vec<W>::I working,
+                                 typename Vec<W>::F& nx, typename Vec<W>::F& per) {
   using F = typename Vec<W>::F;
   using I = typename Vec<W>::I;
   const std::size_t width = passes.width;
@@ -60,11 +61,11 @@ CHACHA_INLINE void rate_features(const Passes& passes, Segments segments, std::s
       const I larger = (size > norm) & mask;
       if (any<W>(larger)) {
         const F w = load<W>(place);
-        const I known = norm > 0.0F;
-        store<W>(place, (larger & known) ? w * (norm / size) : w);
+        const I rated = norm > 0.0F;
+        store<W>(place, (larger & rated) ? w * (norm / size) : w);
         if (passes.seeds != nullptr) {
           const F seed = load<W>(passes.seeds + segment.mask * width + at);
-          adaptive = (before + only<W>(seed * x.square, larger & ~known & (seed > 0.0F))) + more;
+          adaptive = (before + only<W>(seed * x.square, larger & ~rated & (seed > 0.0F))) + more;
         }
         norm = larger ? size : norm;
         store<W>(place + 2 * width, norm);
@@ -80,8 +81,8 @@ CHACHA_INLINE void rate_features(const Passes& passes, Segments segments, std::s
 }
 
 template <int W>
-CHACHA_INLINE void train_features(const Passes& passes, Segments segments, std::size_t at, typename Vec<W>::F step,
-                                  typename Vec<W>::I working) {
+CHACHA_INLINE void train_features(const Passes& passes, Segments segments, std::size_t at,
+                                  typename Vec<W>::F step, typename Vec<W>::I working) {
   using F = typename Vec<W>::F;
   using I = typename Vec<W>::I;
   const std::size_t width = passes.width;
@@ -99,8 +100,9 @@ CHACHA_INLINE void train_features(const Passes& passes, Segments segments, std::
 }
 
 template <int W>
-CHACHA_INLINE void rate_lanes(const Passes& passes, Segments segments, std::size_t at, const float* gradient2,
-                              const std::int32_t* active, float* norm_x, float* per_update) {
+CHACHA_INLINE void rate_lanes(const Passes& passes, Segments segments, std::size_t at,
+                              const float* gradient2, const std::int32_t* active, float* norm_x,
+                              float* per_update) {
   typename Vec<W>::F nx = load<W>(norm_x + at);
   typename Vec<W>::F per = load<W>(per_update + at);
   rate_features<W>(passes, segments, at, load<W>(gradient2 + at), load<W>(active + at), nx, per);
@@ -109,14 +111,14 @@ CHACHA_INLINE void rate_lanes(const Passes& passes, Segments segments, std::size
 }
 
 template <int W>
-CHACHA_INLINE void train_lanes(const Passes& passes, Segments segments, std::size_t at, const float* update,
-                               const std::int32_t* active) {
+CHACHA_INLINE void train_lanes(const Passes& passes, Segments segments, std::size_t at,
+                               const float* update, const std::int32_t* active) {
   train_features<W>(passes, segments, at, load<W>(update + at), load<W>(active + at));
 }
 
 // Lanes whose power_t is not 0.5, one by one.
-void rate_powers(const Passes& passes, Segments segments, const float* gradient2, const std::int32_t* active,
-                 float* norm_x, float* per_update) {
+void rate_powers(const Passes& passes, Segments segments, const float* gradient2,
+                 const std::int32_t* active, float* norm_x, float* per_update) {
   const std::size_t width = passes.width;
   for (std::size_t lane = 0; lane < width; ++lane) {
     if (active[lane] == 0 || passes.rates[lane].square_root) continue;
@@ -126,13 +128,14 @@ void rate_powers(const Passes& passes, Segments segments, const float* gradient2
       for (std::uint32_t f = segment.begin; f < segment.end; ++f) {
         if (is_absent(passes.values[f])) continue;
         const Weight weight{passes.table + passes.places[f] * (4 * width) + lane, width};
-        weight.rate_power(passes.values[f], gradient2[lane], seed, passes.rates[lane], norm_x[lane], per_update[lane]);
+        weight.rate_power(passes.values[f], gradient2[lane], seed, passes.rates[lane], norm_x[lane],
+                          per_update[lane]);
       }
     }
   }
 }
 
-// Calls work<W>(at) for vectors of lanes that cover the width.
+// Call work<W>(at) for vectors of lanes that cover the width.
 template <class Work>
 inline void by_lanes(std::size_t width, Work work) {
   std::size_t at = 0;
@@ -188,8 +191,8 @@ void dot(const Passes& passes, Segments segments, const float* gravity, float* s
   by_lanes(passes.width, Dot{passes, segments, gravity, sums});
 }
 
-void rate(const Passes& passes, Segments segments, const float* gradient2, const std::int32_t* active, float* norm_x,
-          float* per_update) {
+void rate(const Passes& passes, Segments segments, const float* gradient2,
+          const std::int32_t* active, float* norm_x, float* per_update) {
   if (passes.all_square_root) {
     by_lanes(passes.width, Rate{passes, segments, gradient2, active, norm_x, per_update});
     return;
@@ -202,11 +205,12 @@ void rate(const Passes& passes, Segments segments, const float* gradient2, const
   rate_powers(passes, segments, gradient2, active, norm_x, per_update);
 }
 
-void train(const Passes& passes, Segments segments, const float* update, const std::int32_t* active) {
+void train(const Passes& passes, Segments segments, const float* update,
+           const std::int32_t* active) {
   by_lanes(passes.width, Train{passes, segments, update, active});
 }
 
-// Calls wide(segments) and narrow(part, lane within the vector) for the parts in their order.
+// Call wide(segments) and narrow(part, lane within the vector) for the parts in their order.
 template <int W, class Wide, class Narrow>
 CHACHA_INLINE void each_part(const Lesson& lesson, std::size_t at, Wide wide, Narrow narrow) {
   for (std::size_t i = 0; i < lesson.part_count; ++i) {
@@ -222,20 +226,22 @@ CHACHA_INLINE void each_part(const Lesson& lesson, std::size_t at, Wide wide, Na
 template <class Visit>
 CHACHA_INLINE void each_narrow(const Lesson& lesson, const Part& part, Visit visit) {
   const auto lane = static_cast<std::size_t>(part.owner);
-  const NarrowWeights weights(lesson.narrow.cells[lane], lesson.passes.table, lesson.passes.width, lane);
+  const LaneWeights weights(lesson.narrow.cells[lane], lesson.passes.table, lesson.passes.width,
+                            lane);
   for (std::uint32_t f = part.begin; f < part.end; ++f) {
-    if (!is_absent(lesson.narrow.values[f])) visit(weights[lesson.narrow.places[f]], lesson.narrow.values[f]);
+    if (!is_absent(lesson.narrow.values[f]))
+      visit(weights[lesson.narrow.places[f]], lesson.narrow.values[f]);
   }
 }
 
-// One vector of lanes learns an example: the scalar rules of learn.cpp, lane by lane.
+// One vector of lanes learns an example: the rules of trainer.cpp, vectorised.
 template <int W>
 void learn_lanes(const Lesson& lesson, std::size_t at) {
   using F = typename Vec<W>::F;
   using I = typename Vec<W>::I;
   typedef double D __attribute__((vector_size(W * 8)));
   const Passes& passes = lesson.passes;
-  const Lanes& lanes = lesson.lanes;
+  const LaneArrays& lanes = lesson.lanes;
   const I live = load<W>(passes.masks + at);
   if (!any<W>(live)) return;
 
@@ -247,14 +253,17 @@ void learn_lanes(const Lesson& lesson, std::size_t at) {
           const I mask = load<W>(passes.masks + segment.mask * passes.width + at);
           for (std::uint32_t f = segment.begin; f < segment.end; ++f) {
             if (is_absent(passes.values[f])) continue;
-            sum += only<W>(load<W>(passes.table + passes.places[f] * (4 * passes.width) + at) * passes.values[f], mask);
+            sum += only<W>(load<W>(passes.table + passes.places[f] * (4 * passes.width) + at) *
+                               passes.values[f],
+                           mask);
           }
         }
       },
       [&](const Part& part, std::size_t lane) {
-        float own = sum[lane];
-        each_narrow(lesson, part, [&](const Weight& weight, float x) { own += weight.w() * x; });
-        sum[lane] = own;
+        float lane_sum = sum[lane];
+        each_narrow(lesson, part,
+                    [&](const Weight& weight, float x) { lane_sum += weight.w() * x; });
+        sum[lane] = lane_sum;
       });
 
   const F y = (F){} + lesson.label;
@@ -280,14 +289,15 @@ void learn_lanes(const Lesson& lesson, std::size_t at) {
       [&](Segments segments) { rate_features<W>(passes, segments, at, gradient, rated, nx, per); },
       [&](const Part& part, std::size_t lane) {
         if (rated[lane] == 0) return;
-        float own_nx = nx[lane];
-        float own_per = per[lane];
-        const float own_gradient = gradient[lane];
+        float lane_nx = nx[lane];
+        float lane_per = per[lane];
+        const float lane_gradient = gradient[lane];
         const float seed = seed_of(passes, part.mask, at + lane);
-        each_narrow(lesson, part,
-                    [&](const Weight& weight, float x) { weight.rate_root(x, own_gradient, seed, own_nx, own_per); });
-        nx[lane] = own_nx;
-        per[lane] = own_per;
+        each_narrow(lesson, part, [&](const Weight& weight, float x) {
+          weight.rate_root(x, lane_gradient, seed, lane_nx, lane_per);
+        });
+        nx[lane] = lane_nx;
+        per[lane] = lane_per;
       });
 
   D norms;
@@ -298,7 +308,8 @@ void learn_lanes(const Lesson& lesson, std::size_t at) {
   total += __builtin_convertvector(only<W>((F){} + lesson.weight, rated), D);
   std::memcpy(lanes.sum_norm_x + at, &norms, sizeof norms);
   std::memcpy(lanes.total_weight + at, &total, sizeof total);
-  F multiplier = square_root<W>(__builtin_convertvector(total, F) / __builtin_convertvector(norms, F));
+  F multiplier =
+      square_root<W>(__builtin_convertvector(total, F) / __builtin_convertvector(norms, F));
   multiplier = rated ? multiplier : load<W>(lanes.multiplier + at);
   store<W>(lanes.multiplier + at, multiplier);
   per = rated ? per * multiplier : (F){} + 1.0F;
@@ -310,11 +321,12 @@ void learn_lanes(const Lesson& lesson, std::size_t at) {
   update = update * multiplier;
 
   each_part<W>(
-      lesson, at, [&](Segments segments) { train_features<W>(passes, segments, at, update, moving); },
+      lesson, at,
+      [&](Segments segments) { train_features<W>(passes, segments, at, update, moving); },
       [&](const Part& part, std::size_t lane) {
         if (moving[lane] == 0) return;
-        const float own = update[lane];
-        each_narrow(lesson, part, [&](const Weight& weight, float x) { weight.train(x, own); });
+        const float step = update[lane];
+        each_narrow(lesson, part, [&](const Weight& weight, float x) { weight.train(x, step); });
       });
 }
 

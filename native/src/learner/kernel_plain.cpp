@@ -2,5 +2,6 @@
 #include "learner/kernel_impl.hpp"
 
 namespace chacha {
-const Kernel kPlainKernel = {"plain", plain::dot, plain::rate, plain::train, plain::learn, plain::charge, plain::bound};
+const Kernel kPlainKernel = {"plain",      plain::dot,    plain::rate, plain::train,
+                             plain::learn, plain::charge, plain::bound};
 }  // namespace chacha

@@ -92,9 +92,12 @@ CHACHA_INLINE typename Vec<W>::F exp_negative(typename Vec<W>::F x) {
     const __m256d r = _mm256_fmsub_pd(scale, xd, _mm256_sub_pd(shifted, shift));
     const __m256i k = _mm256_castpd_si256(shifted);
     const __m256i at = _mm256_and_si256(k, _mm256_set1_epi64x(kExpSize - 1));
-    const __m256i low = _mm256_i64gather_epi64(reinterpret_cast<const long long*>(kExp.data()), at, 8);
-    const __m256d s = _mm256_castsi256_pd(_mm256_add_epi64(low, _mm256_slli_epi64(k, 52 - kExpBits)));
-    const __m256d z = _mm256_fmadd_pd(_mm256_set1_pd(kExp2[0] / kN / kN / kN), r, _mm256_set1_pd(kExp2[1] / kN / kN));
+    const __m256i low =
+        _mm256_i64gather_epi64(reinterpret_cast<const long long*>(kExp.data()), at, 8);
+    const __m256d s =
+        _mm256_castsi256_pd(_mm256_add_epi64(low, _mm256_slli_epi64(k, 52 - kExpBits)));
+    const __m256d z = _mm256_fmadd_pd(_mm256_set1_pd(kExp2[0] / kN / kN / kN), r,
+                                      _mm256_set1_pd(kExp2[1] / kN / kN));
     const __m256d y = _mm256_fmadd_pd(_mm256_set1_pd(kExp2[2] / kN), r, _mm256_set1_pd(1.0));
     const __m256d e = _mm256_mul_pd(_mm256_fmadd_pd(z, _mm256_mul_pd(r, r), y), s);
     _mm_storeu_ps(four, _mm256_cvtpd_ps(e));
@@ -107,7 +110,8 @@ CHACHA_INLINE typename Vec<W>::F exp_negative(typename Vec<W>::F x) {
 }
 
 template <int W>
-CHACHA_INLINE typename Vec<W>::F within(typename Vec<W>::F raw, typename Vec<W>::F low, typename Vec<W>::F high) {
+CHACHA_INLINE typename Vec<W>::F within(typename Vec<W>::F raw, typename Vec<W>::F low,
+                                        typename Vec<W>::F high) {
   using F = typename Vec<W>::F;
   const F clipped = raw > high ? high : (raw < low ? low : raw);
   return raw != raw ? (F){} : clipped;

@@ -1,243 +1,167 @@
-// Finding the places of an example's features: single ones, the constant, products.
-#include <algorithm>
+#include "learner/places.hpp"
 
-#include "learner/bank.hpp"
+#include <algorithm>
+#include <new>
+#include <stdexcept>
+#include <utility>
+
+#include "vw/hashing.hpp"
 
 namespace chacha {
 namespace {
 
-constexpr std::size_t kNear = std::size_t{1} << 15;  // floats that are in the cache anyway
+constexpr int kDirectBits = 24;  // beyond, a cell for every index takes too much memory
 
 }  // namespace
 
-std::uint32_t Bank::new_place(std::uint32_t index, bool learning) {
-  if (learning || in_narrow(index)) return add_place(index);
-  complete_ = false;
+Places::Places(int bits, std::size_t width)
+    : bits_(bits), mask_(mask_of(bits)), wide_(width), narrow_(width) {
+  live_.reserve(width);
+}
+
+std::uint32_t Places::new_wide(std::uint32_t index, bool learning) {
+  if (learning) return add_wide(index);
+  const auto holds = [&](std::size_t lane) { return narrow_[lane].holds(index); };
+  if (std::any_of(live_.begin(), live_.end(), holds)) return add_wide(index);
+  missing_ = true;
   return 0;
 }
 
-inline __attribute__((always_inline)) std::uint32_t Bank::wide_place(std::uint32_t index, bool learning) {
-  std::uint32_t place = wide_.find(index);
-  if (place == IndexMap::kNone) place = new_place(index, learning);
-  if (table_.size() > kNear) {
-    const float* at = table_.get() + std::size_t{place} * 4 * width_;
-    for (std::size_t k = 0; k < 4 * width_; k += 16) __builtin_prefetch(at + k, 1);
+std::uint32_t Places::add_wide(std::uint32_t index) {
+  const std::uint32_t place = wide_.add(index);
+  for (const std::size_t lane : live_) {
+    const NarrowWeights& narrow = narrow_[lane];
+    const Weight wide = wide_.weight(place, lane);
+    wide.adaptive() = narrow.initial_t();
+    const std::uint32_t cell = narrow.find(index);
+    if (cell == IndexMap::kNone) continue;
+    moved_ = true;
+    const float* from = narrow.cells() + std::size_t{cell} * 4;
+    for (std::size_t k = 0; k < 4; ++k) wide.at[k * wide.stride] = from[k];
   }
   return place;
 }
 
-// The same, for callers elsewhere.
-std::uint32_t Bank::place_of(std::uint32_t index, bool learning) { return wide_place(index, learning); }
-
-namespace {
-
-// Calls visit(half, first, last) for the features of a product of ranges, in VW's order: the hashes
-// of those from first to last, each joined with half.
-template <class Range, class Visit>
-void each_stretch(const Range* ranges, std::uint32_t left, const std::uint32_t* hashes, std::uint32_t half,
-                  std::uint32_t begin, Visit& visit) {
-  if (left == 1) {
-    visit(half, hashes + begin, hashes + ranges->end);
-    return;
-  }
-  for (std::uint32_t i = begin; i < ranges->end; ++i) {
-    const std::uint32_t inner = ranges[1].begin == ranges->begin ? i : ranges[1].begin;
-    each_stretch(ranges + 1, left - 1, hashes, kFnvPrime * (half ^ hashes[i]), inner, visit);
-  }
+std::uint32_t Places::new_cell(std::uint32_t index, std::size_t lane) {
+  const std::uint32_t cell = narrow_[lane].add(index);
+  crowded_ |= bits_ <= kDirectBits && narrow_[lane].crowded(mask_);
+  return cell;
 }
 
-}  // namespace
-
-// The places of the features of one recipe.
-void Bank::resolve(const Recipe& recipe, const Example& example, bool learning) {
-  if (recipe.owner >= 0 && lanes_[static_cast<std::size_t>(recipe.owner)].narrow.direct) {
-    resolve_direct(recipe, example);
-    return;
-  }
-  const Range* ranges = recipe_ranges_.data() + recipe.first;
-  const std::uint32_t* const hashes = example.hashes.data();
-  std::uint32_t* out = (recipe.owner < 0 ? places_ : narrow_places_).data() + recipe.at;
-  const auto fill = [&](auto place) {
-    auto visit = [&](std::uint32_t half, const std::uint32_t* first, const std::uint32_t* last) {
-      std::uint32_t* to = out;
-      for (; first < last; ++first) *to++ = place((half ^ *first) & mask_);
-      out = to;
-    };
-    if (recipe.form == Form::kPair) {
-      *out = place((kFnvPrime * hashes[ranges[0].begin] ^ hashes[ranges[1].begin]) & mask_);
-    } else if (recipe.form == Form::kTwo) {
-      for (std::uint32_t i = ranges[0].begin; i < ranges[0].end; ++i) {
-        visit(kFnvPrime * hashes[i], hashes + ranges[1].begin, hashes + ranges[1].end);
-      }
-    } else {
-      each_stretch(ranges, recipe.length, hashes, 0, ranges->begin, visit);
-    }
-  };
-  const auto lane = static_cast<std::uint32_t>(recipe.owner);
-  if (recipe.owner < 0) {
-    fill([&](std::uint32_t index) { return wide_place(index, learning); });
-  } else {
-    fill([&](std::uint32_t index) { return narrow_place(index, lane, learning); });
-  }
-}
-
-// Where there is a cell for every index. Which have a wide place cannot be foretold: they are noted
-// without a branch, and looked up behind.
-void Bank::resolve_direct(const Recipe& recipe, const Example& example) {
-  const Range* ranges = recipe_ranges_.data() + recipe.first;
-  const float* const cells = lanes_[static_cast<std::size_t>(recipe.owner)].narrow.cells.data();
-  std::uint32_t* const places = narrow_places_.data();
-  std::uint32_t* const noted = noted_.data();
-  std::uint32_t at = recipe.at;
-  std::size_t count = 0;
-  auto visit = [&](std::uint32_t half, const std::uint32_t* first, const std::uint32_t* last) {
-    const std::uint64_t* const bits = wide_bits_.data();
-    const std::uint32_t mask = mask_;
-    std::uint32_t feature = at;
-    std::size_t wide = count;
-    for (; first < last; ++first, ++feature) {
-      const std::uint32_t index = (half ^ *first) & mask;
-      __builtin_prefetch(cells + std::size_t{index} * 4, 1);
-      noted[wide] = feature;
-      wide += (bits[index >> 6] >> (index & 63U)) & 1U;
-      places[feature] = index;
-    }
-    at = feature;
-    count = wide;
-  };
-  each_stretch(ranges, recipe.length, example.hashes.data(), 0, ranges->begin, visit);
-  for (std::size_t i = 0; i < count; ++i) places[noted[i]] = wide_.find(places[noted[i]]) | kInWide;
-}
-
-namespace {
-
-// The values of a product of ranges, in the order of its places. Returns where they end.
-template <class Range>
-float* multiply(const Range* ranges, std::uint32_t left, const float* x, float value, std::uint32_t begin, float* out) {
-  if (left == 1) {
-    for (std::uint32_t i = begin; i < ranges->end; ++i) *out++ = value * x[i];
-    return out;
-  }
-  for (std::uint32_t i = begin; i < ranges->end; ++i) {
-    const std::uint32_t inner = ranges[1].begin == ranges->begin ? i : ranges[1].begin;
-    out = multiply(ranges + 1, left - 1, x, value * x[i], inner, out);
-  }
-  return out;
-}
-
-}  // namespace
-
-// Whether the runs are those of the last example: then most places are known.
-bool Bank::same_shape(const Example& example) const {
-  if (!complete_ || example.runs.size() != last_runs_.size()) return false;
-  return std::equal(example.runs.begin(), example.runs.end(), last_runs_.begin(), [](const Run& a, const Run& b) {
-    return a.group == b.group && a.end == b.end;
-  });
-}
-
-void Bank::expand(const Example& example, bool learning, bool again) {
-  if (stale_) rebuild();
-  if (crowded_) grow_narrow();
-  if (again && complete_ && example.runs.size() == last_runs_.size()) {  // else there were derived groups
-    cook(example);
-    return;
-  }
-  const bool same = same_shape(example);
-  if (!same || example.hashes != last_hashes_) {
+bool Places::make_crowded_direct() noexcept {
+  crowded_ = false;
+  bool changed = false;
+  for (const std::size_t lane : live_) {
+    NarrowWeights& narrow = narrow_[lane];
+    if (!narrow.crowded(mask_)) continue;
     try {
-      moved_ = false;
-      if (same) {
-        refresh(example, learning);
-      } else {
-        renew(example, learning);
-      }
-      const std::size_t raw = example.raw_features();
-      const bool known = same && std::equal(last_hashes_.begin(), last_hashes_.begin() + raw, example.hashes.begin());
-      last_hashes_ = example.hashes;
-      if (!known) ++expansion_;
-    } catch (...) {
-      complete_ = false;
-      throw;
+      wide_.keep_bits(mask_);
+      narrow.make_direct(mask_);
+      changed = true;
+    } catch (const std::bad_alloc&) {
+      break;
     }
   }
-  cook(example);
+  return changed;
 }
 
-// Another shape than before: everything is looked up.
-void Bank::renew(const Example& example, bool learning) {
-  const std::size_t single = example.raw_features();
-  complete_ = true;  // until a feature without a place is met
-  places_.resize(single + 1);
-  pieces_.clear();
-  recipes_.clear();
-  recipe_ranges_.clear();
-  for (std::size_t i = 0; i < single; ++i) places_[i] = wide_place(example.hashes[i] & mask_, learning);
-  places_[single] = wide_place(kConstant & mask_, learning);
-  std::size_t wide = single + 1;
-  write_derived(example, wide);
-  write_singles(example);
-  write_recipes(example, wide);
-  // Narrow ones come last: by then no index can move from a narrow place to a wide one.
-  for (const Recipe& recipe : recipes_) {
-    if (recipe.owner < 0) resolve(recipe, example, learning);
-  }
-  for (const Recipe& recipe : recipes_) {
-    if (recipe.owner >= 0) resolve(recipe, example, learning);
-  }
-  order_parts();
-  last_runs_ = example.runs;
+void Places::widen(std::size_t width) {
+  std::vector<NarrowWeights> narrow(width);
+  live_.reserve(width);
+  wide_.widen(width);
+  // From here on nothing throws.
+  std::move(narrow_.begin(), narrow_.end(), narrow.begin());
+  narrow_ = std::move(narrow);
 }
 
-// The shape of the last example: only what hangs on features that differ is looked up.
-void Bank::refresh(const Example& example, bool learning) {
-  const std::size_t n = example.hashes.size();
-  changed_.resize(n + 1);  // how many before each
-  changed_[0] = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    const bool changed = example.hashes[i] != last_hashes_[i];
-    changed_[i + 1] = changed_[i] + (changed ? 1U : 0U);
-    if (changed && i < example.raw_features()) places_[i] = wide_place(example.hashes[i] & mask_, learning);
-  }
-  const auto touched = [this](const Recipe& recipe) {
-    const Range* const ranges = recipe_ranges_.data() + recipe.first;
-    std::uint32_t changes = 0;
-    for (std::uint32_t k = 0; k < recipe.length; ++k) changes += changed_[ranges[k].end] - changed_[ranges[k].begin];
-    return changes > 0;
+void Places::occupy(std::size_t lane, NarrowWeights&& narrow) noexcept {
+  narrow_[lane] = std::move(narrow);
+  live_.push_back(lane);  // there is room
+}
+
+void Places::start(std::size_t lane, NarrowWeights&& narrow) noexcept {
+  occupy(lane, std::move(narrow));
+  wide_.start(lane, narrow_[lane].initial_t());
+}
+
+void Places::copy(std::size_t lane, std::size_t from, NarrowWeights&& narrow) noexcept {
+  occupy(lane, std::move(narrow));
+  wide_.copy(lane, from);
+}
+
+void Places::stop(std::size_t lane) {
+  narrow_[lane] = NarrowWeights();
+  live_.erase(std::find(live_.begin(), live_.end(), lane));
+}
+
+Dump Places::dump(std::size_t lane) const {
+  Dump weights;
+  const auto add = [&](std::uint32_t index, const float* at, std::size_t stride) {
+    if (at[0] == 0 && at[stride] == 0 && at[2 * stride] == 0) return;
+    weights.index.push_back(index);
+    weights.w.push_back(at[0]);
+    weights.adaptive.push_back(at[stride]);
+    weights.norm.push_back(at[2 * stride]);
   };
-  for (const Recipe& recipe : recipes_) {
-    if (recipe.owner < 0 && touched(recipe)) resolve(recipe, example, learning);
+  for (std::uint32_t place = 1; place < wide_.places(); ++place) {
+    add(wide_.index_of(place), wide_.weight(place, lane).at, wide_.width());
   }
-  for (const Recipe& recipe : recipes_) {
-    if (recipe.owner >= 0 && (moved_ || touched(recipe))) resolve(recipe, example, learning);
+  narrow_[lane].each([&](std::uint32_t index, const float* cell) {
+    if (wide_.find(index) == IndexMap::kNone) add(index, cell, 1);
+  });
+  return weights;
+}
+
+void Places::load(std::size_t lane, const Dump& weights) {
+  NarrowWeights none(narrow_[lane].initial_t());
+  for (const std::uint32_t index : weights.index) {
+    if (index > mask_) throw std::invalid_argument("an index has more bits than the model");
+    wide(index, true);
+  }
+  // From here on nothing throws: weights are loaded as a whole, or not at all.
+  narrow_[lane] = std::move(none);
+  wide_.clean(lane, narrow_[lane].initial_t());
+  for (std::size_t i = 0; i < weights.index.size(); ++i) {
+    const Weight weight = wide_.weight(wide_.find(weights.index[i]), lane);
+    weight.w() = weights.w[i];
+    weight.adaptive() = weights.adaptive[i];
+    weight.norm() = weights.norm[i];
   }
 }
 
-// The values of all features, where their places are known.
-void Bank::cook(const Example& example) {
-  const float* x = example.values.data();
-  const std::size_t single = example.raw_features();
-  std::copy_n(x, single, values_.data());
-  values_[single] = 1.0F;
-  for (const Recipe& recipe : recipes_) {
-    const Range* ranges = recipe_ranges_.data() + recipe.first;
-    float* to = (recipe.owner < 0 ? values_ : narrow_values_).data() + recipe.at;
-    if (recipe.form == Form::kPair) {
-      *to = x[ranges[0].begin] * x[ranges[1].begin];
-      continue;
-    }
-    if (recipe.form == Form::kSingle) {
-      std::copy(x + ranges->begin, x + ranges->end, to);
-      continue;
-    }
-    for (std::uint32_t i = ranges->begin; i < ranges->end; ++i) {
-      const std::uint32_t inner = ranges[1].begin == ranges->begin ? i : ranges[1].begin;
-      if (recipe.form == Form::kTwo) {
-        for (std::uint32_t j = inner; j < ranges[1].end; ++j) *to++ = x[i] * x[j];
-      } else {
-        to = multiply(ranges + 1, recipe.length - 1, x, x[i], inner, to);
-      }
-    }
+void Places::pull(std::size_t lane, float gravity, float contraction) noexcept {
+  wide_.pull(lane, gravity, contraction);
+  narrow_[lane].pull(gravity, contraction);
+}
+
+float Places::squared_gradients(std::size_t lane, bool constant) const {
+  if (constant) {
+    const std::uint32_t place = wide_.find(kConstant & mask_);
+    if (place == IndexMap::kNone) return 0.0F;
+    const Weight weight = wide_.weight(place, lane);
+    return weight.norm() > 0.0F ? weight.adaptive() : 0.0F;
   }
+  const Dump weights = dump(lane);
+  std::vector<std::size_t> order;  // by index: the sum is then the same wherever weights lie
+  for (std::size_t i = 0; i < weights.index.size(); ++i) {
+    if (weights.norm[i] > 0.0F) order.push_back(i);
+  }
+  const auto before = [&](std::size_t a, std::size_t b) {
+    return weights.index[a] < weights.index[b];
+  };
+  std::sort(order.begin(), order.end(), before);
+  double sum = 0.0;
+  for (const std::size_t i : order) {
+    const auto norm = static_cast<double>(weights.norm[i]);
+    sum += static_cast<double>(weights.adaptive[i]) / (norm * norm);
+  }
+  return order.empty() ? 0.0F : static_cast<float>(sum / static_cast<double>(order.size()));
+}
+
+std::size_t Places::bytes() const {
+  std::size_t total = wide_.bytes();
+  for (const NarrowWeights& narrow : narrow_) total += narrow.bytes();
+  return total;
 }
 
 }  // namespace chacha

@@ -5,20 +5,21 @@
 #include <cmath>
 #include <cstddef>
 
-#include "learner/kernel.hpp"
 #include "base/mathf.hpp"
+#include "learner/kernel.hpp"
 
 namespace chacha {
 
 constexpr float kNoGravity = -1.0F;      // of a model without l1
 constexpr std::size_t kMostLanes = 256;  // of one bank
 
-// A value with its square and size as VW takes them: not too small, and told if too large.
+// The square and the absolute value of a feature's value, with VW's lower limits.
 struct Scaled {
   float square;
   float size;
   bool beyond;  // the square is too large for a float
-  CHACHA_INLINE explicit Scaled(float x) : square(x * x), size(std::fabs(x)), beyond(square > FLT_MAX) {
+  CHACHA_INLINE explicit Scaled(float x)
+      : square(x * x), size(std::fabs(x)), beyond(square > FLT_MAX) {
     if (square < kX2Min) {
       square = kX2Min;
       size = kXMin;
@@ -26,7 +27,7 @@ struct Scaled {
   }
 };
 
-// What damps the first steps of a lane on the coordinates of a product; 0: nothing.
+// Return the seed that damps the first steps of a lane on the coordinates of a product; 0: none.
 CHACHA_INLINE float seed_of(const Passes& passes, std::uint32_t mask, std::size_t lane) {
   return passes.seeds == nullptr ? 0.0F : passes.seeds[mask * passes.width + lane];
 }
@@ -41,7 +42,7 @@ struct Weight {
   CHACHA_INLINE float& norm() const { return at[2 * stride]; }
   CHACHA_INLINE float& rate() const { return at[3 * stride]; }
 
-  // w as it counts after `gravity` (l1) has pulled it towards 0.
+  // Return w, pulled towards 0 by `gravity` (l1).
   CHACHA_INLINE float pulled(float gravity) const {
     const float value = w();
     if (gravity < 0.0F) return value;
@@ -50,7 +51,8 @@ struct Weight {
   }
 
   // power_t is 0.5. A `seed` counts as squared gradients that were seen before the first value.
-  CHACHA_INLINE void rate_root(float value, float gradient2, float seed, float& norm_x, float& per_update) const {
+  CHACHA_INLINE void rate_root(float value, float gradient2, float seed, float& norm_x,
+                               float& per_update) const {
     const Scaled x(value);
     const float before = adaptive();
     adaptive() = before + gradient2 * x.square;
@@ -68,8 +70,8 @@ struct Weight {
   }
 
   // Any other power_t.
-  CHACHA_INLINE void rate_power(float value, float gradient2, float seed, const LaneRates& lane, float& norm_x,
-                                float& per_update) const {
+  CHACHA_INLINE void rate_power(float value, float gradient2, float seed, const LaneRates& lane,
+                                float& norm_x, float& per_update) const {
     const Scaled x(value);
     const float before = adaptive();
     adaptive() = before + gradient2 * x.square;
@@ -94,11 +96,11 @@ struct Weight {
   }
 };
 
-// The weights of a lane's narrow features. Whether one is in its cells or in a wide place cannot be
-// foretold: it is looked up, not branched on.
-class NarrowWeights {
+// The weights of a lane's narrow features. Whether one lies in the lane's cells or in the wide
+// table cannot be predicted, so the table is indexed by it, without a branch.
+class LaneWeights {
  public:
-  CHACHA_INLINE NarrowWeights(float* cells, float* table, std::size_t width, std::size_t lane)
+  CHACHA_INLINE LaneWeights(float* cells, float* table, std::size_t width, std::size_t lane)
       : tables_{cells, table + lane}, strides_{1, width} {}
   CHACHA_INLINE Weight operator[](std::uint32_t place) const {
     const std::size_t wide = place / kInWide;

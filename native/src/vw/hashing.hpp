@@ -1,4 +1,4 @@
-// How Vowpal Wabbit hashes names: MurmurHash3 (32 bit); a whole number stands for itself.
+// How Vowpal Wabbit hashes names: MurmurHash3 (32 bit); a whole number hashes to itself.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,9 @@
 
 namespace chacha {
 
-constexpr std::uint32_t kConstant = 11650396;    // VW's index of the constant feature
-constexpr std::uint32_t kFnvPrime = 16777619;    // joins the hashes of a product
-constexpr char kDefaultGroup = ' ';              // VW's name of the group without a name
+constexpr std::uint32_t kConstant = 11650396;  // VW's index of the constant feature
+constexpr std::uint32_t kFnvPrime = 16777619;  // joins the hashes of a product
+constexpr char kDefaultGroup = ' ';            // VW's name of the group without a name
 
 namespace detail {
 constexpr std::uint32_t rotl(std::uint32_t x, int r) { return (x << r) | (x >> (32 - r)); }
@@ -41,13 +41,14 @@ inline std::uint32_t murmur(std::string_view data, std::uint32_t seed) {
   return h ^ (h >> 16);
 }
 
-// The same for the first 1 to 7 of eight bytes, without a branch.
+// The same for the first 1 to 7 of eight bytes, branch-free.
 inline std::uint32_t murmur_short(std::uint64_t bytes, int size, std::uint32_t seed) {
   const bool four = size >= 4;
   const auto first = static_cast<std::uint32_t>(bytes);
   const std::uint32_t behind = detail::rotl(seed ^ detail::mixed(first), 13) * 5 + 0xe6546b64U;
   const std::uint64_t used = bytes & ((std::uint64_t{1} << (8 * size)) - 1);
-  std::uint32_t h = (four ? behind : seed) ^ detail::mixed(static_cast<std::uint32_t>(used >> (four ? 32 : 0)));
+  std::uint32_t h =
+      (four ? behind : seed) ^ detail::mixed(static_cast<std::uint32_t>(used >> (four ? 32 : 0)));
   h ^= static_cast<std::uint32_t>(size);
   h = (h ^ (h >> 16)) * 0x85ebca6bU;
   h = (h ^ (h >> 13)) * 0xc2b2ae35U;
@@ -56,7 +57,7 @@ inline std::uint32_t murmur_short(std::uint64_t bytes, int size, std::uint32_t s
 
 inline bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
 
-// VW's hash of a name: bytes up to 0x20 around it do not count, digits are a number.
+// Return VW's hash of a name. Bytes up to 0x20 around it are ignored; digits are a number.
 inline std::uint32_t hash_name(std::string_view name, std::uint32_t seed) {
   auto blank = [](char c) { return static_cast<unsigned char>(c) <= 0x20; };
   while (!name.empty() && blank(name.front())) name.remove_prefix(1);
@@ -69,10 +70,12 @@ inline std::uint32_t hash_name(std::string_view name, std::uint32_t seed) {
   return number + seed;
 }
 
-// The indices of so many bits, up to 32.
-constexpr std::uint32_t mask_of(int bits) { return bits >= 32 ? 0xffffffffU : (1U << (bits & 31)) - 1; }
+// Return the mask of indices of so many bits, up to 32.
+constexpr std::uint32_t mask_of(int bits) {
+  return bits >= 32 ? 0xffffffffU : (1U << (bits & 31)) - 1;
+}
 
-// The seed of a group's features.
+// Return the seed of a group's feature hashes.
 inline std::uint32_t group_seed(std::string_view name) {
   return name.size() == 1 && name[0] == kDefaultGroup ? 0 : hash_name(name, 0);
 }

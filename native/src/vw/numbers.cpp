@@ -14,7 +14,7 @@
 namespace chacha {
 namespace {
 
-constexpr int kExact = 7;          // so many digits are added up without rounding
+constexpr int kExact = 7;          // digits that are summed without rounding
 constexpr int kMostDecimals = 35;  // VW ignores further ones
 constexpr int kMostExponent = 9;   // digits of an exponent
 
@@ -57,21 +57,24 @@ std::string_view digits(Cursor& at) {
   return {begin, static_cast<std::size_t>(at.p - begin)};
 }
 
-// VW's expressions to the letter: (10·acc + '7') − '0' before the point, 10·acc + 7 after it.
+// VW's exact expressions: (10·acc + '7') − '0' before the point, 10·acc + 7 after it.
 float accumulate(std::string_view whole, std::string_view decimals) {
   std::uint32_t exact = 0;
   int n = 0;
   std::size_t i = 0;
-  for (; i < whole.size() && n < kExact; ++i, ++n) exact = exact * 10 + static_cast<std::uint32_t>(whole[i] - '0');
+  for (; i < whole.size() && n < kExact; ++i, ++n)
+    exact = exact * 10 + static_cast<std::uint32_t>(whole[i] - '0');
   std::size_t j = 0;
-  for (; j < decimals.size() && n < kExact; ++j, ++n) exact = exact * 10 + static_cast<std::uint32_t>(decimals[j] - '0');
+  for (; j < decimals.size() && n < kExact; ++j, ++n)
+    exact = exact * 10 + static_cast<std::uint32_t>(decimals[j] - '0');
   auto acc = static_cast<float>(exact);
-  for (; i < whole.size(); ++i) acc = acc * 10.0F + static_cast<float>(whole[i]) - static_cast<float>('0');
+  for (; i < whole.size(); ++i)
+    acc = acc * 10.0F + static_cast<float>(whole[i]) - static_cast<float>('0');
   for (; j < decimals.size(); ++j) acc = acc * 10.0F + static_cast<float>(decimals[j] - '0');
   return acc;
 }
 
-// What the C library's strtof reads, if that is the whole text.
+// Return what the C library's strtof reads, if it reads the whole text.
 std::optional<float> strtof_whole(std::string_view text) {
   Cursor at{text.data(), text.data() + text.size()};
   const bool negative = at.at('-');
@@ -92,8 +95,9 @@ std::optional<float> strtof_whole(std::string_view text) {
   if (at.p != at.end) return std::nullopt;
   float value = 0.0F;
 #if defined(__cpp_lib_to_chars) && __cpp_lib_to_chars >= 201611L
-  const auto done = std::from_chars(begin, at.end, value);
-  if (done.ec == std::errc::result_out_of_range) value = std::strtof(std::string(begin, at.end).c_str(), nullptr);
+  const auto result = std::from_chars(begin, at.end, value);
+  if (result.ec == std::errc::result_out_of_range)
+    value = std::strtof(std::string(begin, at.end).c_str(), nullptr);
 #else
   value = std::strtof(std::string(begin, at.end).c_str(), nullptr);
 #endif
@@ -108,7 +112,7 @@ bool begins(std::string_view text, std::string_view word) {
   return true;
 }
 
-Read not_easy(std::string_view text) {
+Read word_or_unclear(std::string_view text) {
   if (text.front() == '+' || text.front() == '-') text.remove_prefix(1);
   if (text.empty()) return Read::kWord;
   if (is_digit(text.front())) return Read::kUnclear;
@@ -142,11 +146,12 @@ Number read_number(std::string_view text) {
     if (down) exponent = -exponent;
   }
   if (at.p == at.end) {
-    const float value = accumulate(whole, decimals) * kPowers.of(exponent - static_cast<int>(decimals.size()));
+    const float value =
+        accumulate(whole, decimals) * kPowers.of(exponent - static_cast<int>(decimals.size()));
     return {Read::kNumber, negative ? -value : value};
   }
   if (const auto value = strtof_whole(text)) return {Read::kNumber, *value};
-  return {not_easy(text), 0.0F};
+  return {word_or_unclear(text), 0.0F};
 }
 
 }  // namespace chacha

@@ -9,7 +9,7 @@ namespace chacha {
 enum class Read {
   kNumber,   // the whole text is a number
   kWord,     // VW takes it for a word
-  kUnclear,  // neither (nan, inf, 0x, 12ab, an exponent without end): let the caller refuse it
+  kUnclear,  // neither (nan, inf, 0x, 12ab, an endless exponent): to be refused
 };
 
 struct Number {
@@ -17,10 +17,10 @@ struct Number {
   float value;
 };
 
-// What VW reads from `text`, which is not empty. `text` need not end with a zero byte.
+// Return what VW reads from `text`, which is not empty and need not end with a zero byte.
 Number read_number(std::string_view text);
 
-// The nearest float of a plain decimal text, whatever the locale; 0 if it is none.
+// Return the float nearest to a plain decimal text in any locale; 0 if it is no number.
 float nearest(std::string_view text);
 
 }  // namespace chacha

@@ -35,7 +35,7 @@ inline float poisson_clamp(float p) {
   return p < -kMostPoisson ? -kMostPoisson : p;
 }
 
-// W(e^x) - x, nearly: W is Lambert's function.
+// Approximate W(e^x) - x, where W is Lambert's function.
 inline float wexpmx(float x) {
   const double w = x >= 1. ? 0.86 * x + 0.01 : std::exp(0.8 * x - 0.65);
   const double r = x >= 1. ? x - std::log(w) - w : 0.2 * x + 0.65 - w;
@@ -90,7 +90,7 @@ inline float hinge_update(float p, float y, float scale, float per_update) {
 
 }  // namespace detail
 
-// Whether VW sees a loss above 0; without one nothing is learned. p lies in the label range.
+// Whether the loss is above 0 in VW; without one nothing is learned. p lies in the label range.
 inline bool has_loss(LossKind kind, float p, float y, float tau) {
   switch (kind) {
     case LossKind::kSquared:

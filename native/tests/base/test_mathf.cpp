@@ -1,8 +1,8 @@
 // exp32 and pow32 are glibc's expf and powf to the bit; other C libraries differ in the last place.
 #include <cmath>
 
-#include "support/check.hpp"
 #include "base/mathf.hpp"
+#include "support/check.hpp"
 #include "support/streams.hpp"
 
 using namespace chacha;
@@ -27,8 +27,9 @@ float any_float(Rng& rng) { return detail::float_of(static_cast<std::uint32_t>(r
 
 void check_exp(float x) {
   if (!agrees(exp32(x), std::exp(x))) {
-    check::fail(__FILE__, __LINE__, print("exp32(%a) is %a, not %a", static_cast<double>(x),
-                                          static_cast<double>(exp32(x)), static_cast<double>(std::exp(x))));
+    check::fail(__FILE__, __LINE__,
+                print("exp32(%a) is %a, not %a", static_cast<double>(x),
+                      static_cast<double>(exp32(x)), static_cast<double>(std::exp(x))));
   }
 }
 
@@ -47,8 +48,10 @@ TEST(exp_equals_the_c_library) {
   for (int i = 0; i < 1000000; ++i) check_exp(any_float(rng));
   for (int i = 0; i < 1000000; ++i) check_exp(static_cast<float>((rng.real() - 0.5) * 220.0));
   for (int i = 0; i < 500000; ++i) check_exp(static_cast<float>((rng.real() - 0.5) * 1e-3));
-  for (float x = -104.1F; x < -103.8F; x = std::nextafter(x, 0.0F)) check_exp(x);  // where it becomes 0
-  for (float x = 88.7F; x < 88.75F; x = std::nextafter(x, 100.0F)) check_exp(x);   // and where infinite
+  for (float x = -104.1F; x < -103.8F; x = std::nextafter(x, 0.0F))
+    check_exp(x);  // where it becomes 0
+  for (float x = 88.7F; x < 88.75F; x = std::nextafter(x, 100.0F))
+    check_exp(x);  // and where infinite
 }
 
 TEST(exp_of_odd_values) {
@@ -61,12 +64,14 @@ TEST(exp_of_odd_values) {
 
 TEST(pow_equals_the_c_library) {
   Rng rng(4);
-  for (int i = 0; i < 1000000; ++i) check_pow(std::fabs(any_float(rng)), -static_cast<float>(rng.real()));
+  for (int i = 0; i < 1000000; ++i)
+    check_pow(std::fabs(any_float(rng)), -static_cast<float>(rng.real()));
   for (int i = 0; i < 500000; ++i) check_pow(std::fabs(any_float(rng)), any_float(rng));
   for (int i = 0; i < 500000; ++i) {
     check_pow(static_cast<float>(rng.real() * 10), static_cast<float>(rng.real() * 4 - 2));
   }
-  for (std::uint32_t bits = 1; bits < 0x00800000U; bits += 97) check_pow(detail::float_of(bits), -0.3F);  // denormals
+  for (std::uint32_t bits = 1; bits < 0x00800000U; bits += 97)
+    check_pow(detail::float_of(bits), -0.3F);  // denormals
 }
 
 TEST(pow_of_odd_values) {

@@ -81,21 +81,25 @@ TEST(an_example_that_is_settled_stays_so) {
 
 TEST(the_map_finds_what_was_added) {
   IndexMap map;
-  std::unordered_map<std::uint32_t, std::uint32_t> known;
+  std::unordered_map<std::uint32_t, std::uint32_t> numbers;
   Rng rng(6);
   for (std::uint32_t n = 0; n < 50000; ++n) {
-    const std::uint32_t index = rng.chance(2) ? rng.below(1U << 18) : static_cast<std::uint32_t>(rng.bits());
-    CHECK_EQ(map.find(index) == IndexMap::kNone, known.count(index) == 0);
-    if (known.count(index) > 0) continue;
+    const auto any = static_cast<std::uint32_t>(rng.bits());
+    const std::uint32_t index = rng.chance(2) ? rng.below(1U << 18) : any;
+    CHECK_EQ(map.find(index) == IndexMap::kNone, numbers.count(index) == 0);
+    if (numbers.count(index) > 0) continue;
     map.add(index, n);
-    known[index] = n;
+    numbers[index] = n;
   }
-  CHECK_EQ(map.size(), known.size());
-  for (const auto& [index, number] : known) CHECK_EQ(map.find(index), number);
-  std::size_t seen = 0;
-  map.each([&](std::uint32_t index, std::uint32_t number) { seen += known.at(index) == number ? 1U : 0U; });
-  CHECK_EQ(seen, known.size());
-  CHECK(map.bytes() >= 16 * known.size());
+  CHECK_EQ(map.size(), numbers.size());
+  for (const auto& [index, number] : numbers) CHECK_EQ(map.find(index), number);
+  std::size_t visits = 0;
+  map.each([&](std::uint32_t index, std::uint32_t number) {
+    CHECK_EQ(numbers.at(index), number);
+    ++visits;
+  });
+  CHECK_EQ(visits, numbers.size());
+  CHECK(map.bytes() >= 16 * numbers.size());
 }
 
 TEST(the_map_takes_extreme_indices) {

@@ -1,6 +1,6 @@
 // Hashes are VW's: the values below come from it.
-#include "support/check.hpp"
 #include "data/groups.hpp"
+#include "support/check.hpp"
 #include "vw/hashing.hpp"
 
 using namespace chacha;
@@ -30,7 +30,8 @@ TEST(murmur_of_a_short_word_is_the_same) {
     std::memcpy(text, &bytes, sizeof text);
     for (int size = 1; size < 8; ++size) {
       const auto seed = static_cast<std::uint32_t>(bytes >> 21);
-      CHECK_EQ(murmur_short(bytes, size, seed), murmur({text, static_cast<std::size_t>(size)}, seed));
+      CHECK_EQ(murmur_short(bytes, size, seed),
+               murmur({text, static_cast<std::size_t>(size)}, seed));
     }
   }
 }
@@ -46,7 +47,8 @@ TEST(hash_name_knows_whole_numbers) {
 TEST(hash_name_lets_long_numbers_wrap) {
   CHECK_EQ(hash_name("4294967295", 0), 4294967295U);
   CHECK_EQ(hash_name("4294967296", 3), 3U);
-  CHECK_EQ(hash_name("99999999999999999999", 0), static_cast<std::uint32_t>(7766279631452241919ULL));
+  CHECK_EQ(hash_name("99999999999999999999", 0),
+           static_cast<std::uint32_t>(7766279631452241919ULL));
 }
 
 TEST(hash_name_trims) {

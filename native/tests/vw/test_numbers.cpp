@@ -3,8 +3,8 @@
 #include <cstdlib>
 
 #include "support/check.hpp"
-#include "vw/numbers.hpp"
 #include "support/streams.hpp"
+#include "vw/numbers.hpp"
 
 using namespace chacha;
 
@@ -19,7 +19,8 @@ float as_vw(const std::string& text) {
     ++p;
   }
   float acc = 0.0F;
-  while (*p >= '0' && *p <= '9') acc = acc * 10.0F + static_cast<float>(*p++) - static_cast<float>('0');
+  while (*p >= '0' && *p <= '9')
+    acc = acc * 10.0F + static_cast<float>(*p++) - static_cast<float>('0');
   int decimals = 0;
   if (*p == '.') {
     while (*++p >= '0' && *p <= '9') {
@@ -49,8 +50,9 @@ void reads(const std::string& text, float value) {
   const Number number = read_number(text);
   CHECK(number.read == Read::kNumber);
   if (check::same(number.value, value) || (std::isnan(number.value) && std::isnan(value))) return;
-  check::fail(__FILE__, __LINE__, print("%.60s is read as %a, not %a", text.c_str(), static_cast<double>(number.value),
-                                        static_cast<double>(value)));
+  check::fail(__FILE__, __LINE__,
+              print("%.60s is read as %a, not %a", text.c_str(), static_cast<double>(number.value),
+                    static_cast<double>(value)));
 }
 
 Read kind(const std::string& text) { return read_number(text).read; }
@@ -58,9 +60,11 @@ Read kind(const std::string& text) { return read_number(text).read; }
 }  // namespace
 
 TEST(numbers_are_sums_of_digits) {
-  for (const char* text : {"0", "1", "-1", "17", "0.5", "-.5", "5.", "1.1", "-3.14159", "0.1", "1e3", "1E-3", "2.5e2",
-                           "123456789", "16777217", "99999999", "0.123456789", "1234.56789", "12345678.9",
-                           "3.0000001", "1e10", "1e-10", "-0", "00012", "1e00005"}) {
+  for (const char* text :
+       {"0",        "1",        "-1",          "17",         "0.5",        "-.5",       "5.",
+        "1.1",      "-3.14159", "0.1",         "1e3",        "1E-3",       "2.5e2",     "123456789",
+        "16777217", "99999999", "0.123456789", "1234.56789", "12345678.9", "3.0000001", "1e10",
+        "1e-10",    "-0",       "00012",       "1e00005"}) {
     reads(text, as_vw(text));
   }
 }
@@ -69,7 +73,8 @@ TEST(numbers_of_many_digits) {
   Rng rng(1);
   for (int i = 0; i < 20000; ++i) {
     std::string text = rng.chance(3) ? "-" : "";
-    for (std::uint32_t n = rng.below(14); n > 0; --n) text += static_cast<char>('0' + rng.below(10));
+    for (std::uint32_t n = rng.below(14); n > 0; --n)
+      text += static_cast<char>('0' + rng.below(10));
     text += '.';
     for (std::uint32_t n = rng.below(rng.chance(8) ? 50 : 12) + 1; n > 0; --n) {
       text += static_cast<char>('0' + rng.below(10));
@@ -113,7 +118,8 @@ TEST(the_c_library_reads_what_vw_leaves_to_it) {
 }
 
 TEST(words_are_words) {
-  for (const char* text : {"red", "a1", "x.5", "-red", "+", "+x", "_", "e5x", "\xc3\xa9", "--1", "+-1"}) {
+  for (const char* text :
+       {"red", "a1", "x.5", "-red", "+", "+x", "_", "e5x", "\xc3\xa9", "--1", "+-1"}) {
     CHECK(kind(text) == Read::kWord);
   }
 }
@@ -126,8 +132,8 @@ TEST(empty_forms_are_0_as_in_vw) {
 }
 
 TEST(what_could_be_both_is_unclear) {
-  for (const char* text : {"nan", "NaN", "-nan", "inf", "-Infinity", "+inf", "0x10", "12ab", "1.5.2", "1e5e", "+.5x",
-                           "1,5", "-1-", "1e+", "7e+x"}) {
+  for (const char* text : {"nan", "NaN", "-nan", "inf", "-Infinity", "+inf", "0x10", "12ab",
+                           "1.5.2", "1e5e", "+.5x", "1,5", "-1-", "1e+", "7e+x"}) {
     CHECK(kind(text) == Read::kUnclear);
   }
 }
