@@ -8,7 +8,8 @@ from functools import cache
 
 from chacha import Config, Decision
 from chacha.config.derived_groups import ColumnProfile
-from chacha.data.example import Example, parse_line
+from chacha.data.example import Example
+from chacha.data.text_parser import parse_line
 from chacha.rules import Standing
 from chacha.rules.oracle import ConfigOracle
 from chacha.rules.paper import Bound, ChampionChallengers

@@ -19,8 +19,8 @@ from chacha.errors import ConfigError
 __all__ = [
     "LABEL",
     "ColumnProfile",
-    "DerivedGroup",
     "DerivedFeatures",
+    "DerivedGroup",
     "OfferedGroup",
     "derived",
     "derived_names_of",

@@ -296,7 +296,7 @@ class Driver(ABC):
 def start(pool: LivePool, starting: Starting, champion: Config, config: Config) -> None:
     """Give `config` a model: a copy of the champion's where rules and pool allow it, else empty.
 
-    >>> from chacha.data.example import parse_line
+    >>> from chacha.data.text_parser import parse_line
     >>> from chacha.pools.reference import ReferencePool
     >>> pool = ReferencePool()
     >>> pool.start(Config())

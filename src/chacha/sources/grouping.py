@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 import string
 
-from chacha.data.example import DEFAULT_GROUP
-from chacha.data.vw_text import escape
+from chacha.data.vw_text import DEFAULT_GROUP, escape
 
 __all__ = ["MOST_GROUPS", "missing_group", "parts", "sequential_groups"]
 

@@ -12,8 +12,9 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from chacha.data.example import DEFAULT_GROUP, Example, finite, parse_line
-from chacha.data.vw_text import read_number, show_exactly
+from chacha.data.example import Example, finite
+from chacha.data.text_parser import parse_line
+from chacha.data.vw_text import DEFAULT_GROUP, read_number, show_exactly
 from chacha.errors import BadExample, ConfigError, SourceError
 from chacha.sources.base import Bad
 

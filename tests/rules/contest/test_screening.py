@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from chacha import Config
 from chacha.config.config import Product
 from chacha.config.space import Interactions, Space
-from chacha.data.example import Example, parse_line
+from chacha.data.example import Example
+from chacha.data.text_parser import parse_line
 from chacha.rules.contest.betting import PairedBetting
 from chacha.rules.contest.moves import Moves
 from chacha.rules.contest.screen import Screen

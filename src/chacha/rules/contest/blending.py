@@ -13,7 +13,7 @@ from chacha.config.config import Config
 from chacha.errors import ConfigError
 from chacha.losses import Loss
 
-__all__ = ["Blend", "Blending", "ChampionServes", "BlendGain"]
+__all__ = ["Blend", "BlendGain", "Blending", "ChampionServes"]
 
 SHARES = (0.25, 0.5, 0.75, 1.0)
 

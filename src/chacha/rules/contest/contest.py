@@ -50,7 +50,7 @@ class Contest:
 
     >>> from types import SimpleNamespace
     >>> from chacha.losses import Squared
-    >>> from chacha.data.example import parse_line
+    >>> from chacha.data.text_parser import parse_line
     >>> from chacha.rules.contest.rotation import OracleMoves
     >>> from chacha.rules.stream_facts import ScoredExample
     >>> facts = SimpleNamespace(groups="ab", sizes={"a": 1, "b": 1}, columns=())

@@ -12,12 +12,12 @@ from chacha.rules.contest.screening import CandidateScreen
 from chacha.rules.oracle import ConfigOracle, proposals_of
 
 __all__ = [
-    "MoveRequest",
-    "OracleMoves",
     "Move",
-    "MoveSource",
     "MoveOption",
+    "MoveRequest",
     "MoveRotation",
+    "MoveSource",
+    "OracleMoves",
     "constant",
 ]
 

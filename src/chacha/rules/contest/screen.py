@@ -12,13 +12,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from chacha.config.config import Config, Product
-from chacha.data.example import Example, Feature
+from chacha.data.example import Example
+from chacha.data.products import expand_product
 from chacha.rules.contest.screening import Screening
 from chacha.rules.feature_counts import Widths, cells_for, mean_features, product_features
 
 __all__ = ["Candidate", "Screen"]
-
-FNV_PRIME = 16777619
 
 
 @dataclass(slots=True)
@@ -88,7 +87,7 @@ class Candidate:
 class Screen:
     """The candidates, looked at in turns, as far as the budget goes.
 
-    >>> from chacha.data.example import parse_line
+    >>> from chacha.data.text_parser import parse_line
     >>> screen = Screen(Screening(share=1.0))
     >>> screen.set([("a", "b"), ("a", "c")], sizes={"a": 1, "b": 1, "c": 1})
     >>> example = parse_line("|a x:2 |b y:3 |c z:0.5")
@@ -161,48 +160,28 @@ class Screen:
             self.low, self.high = min(self.low, residual), max(self.high, residual)
 
     def _take_turns(self, example: Example, residual: float, least: float) -> None:
+        """Let candidates learn in turn until the credit is used up."""
         self.credit = min(self.credit + self.policy.share * least, least)
-        kept: dict[str, Sequence[Feature]] = {
-            name: [f for f in found if f.value != 0.0] for name, found in example.groups.items()
+        groups = {
+            name: [(f.value, f.hashed) for f in features if f.value != 0.0]
+            for name, features in example.groups.items()
         }
         for _ in range(len(self.candidates)):
             candidate = self.candidates[self.turn]
             for name in candidate.product:
-                if name not in kept:
-                    kept[name] = example.derived.get(name, ())
-            counts = [len(kept[name]) for name in candidate.product]
-            width = product_features(candidate.product, [float(count) for count in counts])
+                if name not in groups:
+                    groups[name] = [(f.value, f.hashed) for f in example.derived.get(name, ())]
+            factors = [groups[name] for name in candidate.product]
+            width = product_features(candidate.product, [float(len(f)) for f in factors])
             if 0.0 < width <= least:
                 if width > self.credit:
                     return
                 self.credit -= width
-                places, values = _features(candidate.product, kept, candidate.mask)
+                features = expand_product(candidate.product, factors)
+                pairs = [(hashed & candidate.mask, x) for x, hashed in features if x != 0.0]
+                places, values = [place for place, _ in pairs], [x for _, x in pairs]
                 rate = self.policy.rate
                 candidate.learn(places, values, residual, self.low, self.high, rate)
             self.turn += 1
             if self.turn == len(self.candidates):
                 self.turn, self.rounds = 0, self.rounds + 1
-
-
-def _features(
-    names: Product, groups: Mapping[str, Sequence[Feature]], mask: int
-) -> tuple[list[int], list[float]]:
-    """The places and values of a product's features, in VW's order."""
-    places: list[int] = []
-    values: list[float] = []
-
-    def visit(depth: int, start: int, half: int, value: float) -> None:
-        found = groups[names[depth]]
-        for i in range(start, len(found)):
-            x = value * found[i].value
-            if depth + 1 == len(names):
-                if x != 0.0:
-                    places.append((half ^ found[i].hashed) & mask)
-                    values.append(x)
-                continue
-            same = names[depth + 1] == names[depth]
-            joined = (FNV_PRIME * (half ^ found[i].hashed)) & 0xFFFFFFFF
-            visit(depth + 1, i if same else 0, joined, x)
-
-    visit(0, 0, 0, 1.0)
-    return places, values

@@ -12,8 +12,15 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from chacha.data.example import DEFAULT_GROUP, Example, Feature, finite
-from chacha.data.vw_text import FLOAT32_MAX, escape, hash_name, show_all_exactly, show_exactly
+from chacha.data.example import Example, Feature, finite
+from chacha.data.vw_text import (
+    DEFAULT_GROUP,
+    FLOAT32_MAX,
+    escape,
+    hash_name,
+    show_all_exactly,
+    show_exactly,
+)
 from chacha.errors import BadExample, SourceError
 from chacha.sources.base import Bad
 from chacha.sources.formats.file_source import FileSource

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from typing import TypeVar
 
-from chacha.data.example import Example, parse_line
+from chacha.data.example import Example
+from chacha.data.text_parser import parse_line
 from chacha.data.vw_text import read_number
 from chacha.errors import BadExample, SourceError
 from chacha.sources.base import Bad

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from chacha.data.example import DEFAULT_GROUP, Example, make_example
-from chacha.data.vw_text import escape, murmur
+from chacha.data.example import Example, make_example
+from chacha.data.vw_text import DEFAULT_GROUP, escape, murmur
 from chacha.errors import BadExample
 from chacha.sources.grouping import missing_group
 from chacha.sources.spec import Categories, Kind, Missing, TableSpec
