@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from chacha._native import Engine
 from chacha.config.config import Config, Product
-from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
+from chacha.losses import LOSSES, Loss
 from chacha.pools.native import NativePool
 from chacha.rules.contest.betting import MASK, PairedBernstein, PairedBetting
 from chacha.rules.contest.blending import Blend, BlendGain, Blending, ChampionServes
@@ -21,7 +21,6 @@ from chacha.rules.paper.scheduler import FOREVER
 
 __all__ = ["ContestSync", "EngineSync", "PaperSync", "engine_sync"]
 
-LOSSES = (Squared, Logistic, Quantile, Poisson, Hinge)
 ServedBy = tuple[int, int, float]  # the champion, who is blended in, and its share
 
 
@@ -43,7 +42,7 @@ def engine_sync(
     core: ChampionChallengers | Contest, pool: NativePool, loss: Loss
 ) -> EngineSync | None:
     """The link for an algorithm whose parts the engine knows; None if it does not."""
-    if type(loss) not in LOSSES:
+    if type(loss) not in LOSSES.values():
         return None
     if isinstance(core, ChampionChallengers):
         return (

@@ -18,11 +18,11 @@ import numpy as np
 
 from chacha.config.config import Config, Product, show_product
 from chacha.config.derived_groups import LABEL, check_feature, derived
-from chacha.errors import ConfigError
+from chacha.errors import ConfigError, fail
 from chacha.features.column_stats import MOST_VALUES
 from chacha.features.derivation import Basis, Recipe
 from chacha.vw.model_file import BITS, read_vw_options
-from chacha.vw.options import LETTERS, PRODUCTS, fail, is_float32
+from chacha.vw.options import LETTERS, PRODUCTS, is_float32
 
 __all__ = ["FeatureFile", "belongs_to", "derived_in", "digest", "features_path"]
 

@@ -13,12 +13,12 @@ from chacha.config.derived_groups import DerivedFeatures, is_missing_group
 from chacha.data.example import Example, Feature
 from chacha.data.text_parser import parse_line
 from chacha.data.vw_text import BREAKS_NAMES, group_of, hash_name, show_exactly
+from chacha.errors import fail
 from chacha.export.feature_file import FeatureFile, belongs_to, derived_in, digest, features_path
 from chacha.features.derivation import Derivation, Recipe
 from chacha.intake import Intake
 from chacha.losses import loss_of
 from chacha.vw.model_file import read_vw_model
-from chacha.vw.options import fail
 
 __all__ = ["Transform"]
 

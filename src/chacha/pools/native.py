@@ -16,6 +16,7 @@ from chacha.config.derived_groups import derived
 from chacha.data.example import Example
 from chacha.errors import PoolError
 from chacha.features.derivation import Basis, Recipe
+from chacha.losses import LOSSES
 from chacha.pools.base import refuse_damping, refuse_idle, refuse_live, refuse_unlabelled
 from chacha.vw.model_file import VWModel, VWState, write_vw_model
 
@@ -32,7 +33,6 @@ DEFAULTS: dict[str, Value] = {
     "power_t": 0.5,
     "quantile_tau": 0.5,
 }
-LOSSES = ("squared", "logistic", "quantile", "poisson", "hinge")
 MOST_BITS = 31
 NEGATIVE_IS_WRONG = ("initial_t", "l1", "l2", "learning_rate", "power_t")
 
