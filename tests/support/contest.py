@@ -23,15 +23,20 @@ __all__ = [
 Raw = Callable[[Config], float]
 
 
-def contest(moves: MoveSource, initial: Config | None = None, **given: Any) -> Contest:
+def contest(moves: MoveSource, initial: Config | None = None, **settings: Any) -> Contest:
     """Small leases and soon decisions, unless the test says otherwise."""
-    rules: dict[str, Any] = {"budget": 3, "evidence": PairedBetting(), "first_lease": 200, **given}
+    rules: dict[str, Any] = {
+        "budget": 3,
+        "evidence": PairedBetting(),
+        "first_lease": 200,
+        **settings,
+    }
     return Contest(Config() if initial is None else initial, moves=moves, **rules)
 
 
-def scripted(script: Mapping[str, Sequence[str]], **given: Any) -> Contest:
+def scripted(script: Mapping[str, Sequence[str]], **settings: Any) -> Contest:
     """Challengers that are names; the oracle says which."""
-    return contest(OracleMoves(ScriptedOracle(script)), conf("init"), **given)
+    return contest(OracleMoves(ScriptedOracle(script)), conf("init"), **settings)
 
 
 def feed(
@@ -75,10 +80,10 @@ class Counted:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.moves, name)
 
-    def next(self, asked: MoveRequest) -> Move | None:
-        move: Move | None = self.moves.next(asked)
+    def next(self, request: MoveRequest) -> Move | None:
+        move: Move | None = self.moves.next(request)
         if move is not None:
-            key = asked.champion, move.kind, move.name
+            key = request.champion, move.kind, move.name
             self.gone[key] = self.gone.get(key, 0) + 1
         return move
 

@@ -103,6 +103,6 @@ def feed(cc: ChampionChallengers, world: World, losses: Mapping[str, float]) -> 
     return cc.learn({c: losses[name_of(c)] for c in (cc.champion, *cc.B)}, world)
 
 
-def told(decisions: Sequence[Decision]) -> list[tuple[str, str]]:
+def kinds_and_names(decisions: Sequence[Decision]) -> list[tuple[str, str]]:
     """Decisions as (kind, name)."""
     return [(d.kind, name_of(d.config)) for d in decisions]

@@ -102,7 +102,7 @@ def space_of(words: str | None, rules: Rules, features: str | None = None) -> Sp
             raise ConfigError("--tune features: is for the recommended rules (--rules chacha)")
         asked = words is not None or features is not None
         space = replace(space, features=features_named(features, text=asked))
-    return space.reaching() if recommended else space
+    return space.with_recommended_rates() if recommended else space
 
 
 def loss_named(name: str) -> Loss:

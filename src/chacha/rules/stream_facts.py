@@ -1,4 +1,7 @@
-"""What the stream has shown so far: the label range, the groups, their distinct features."""
+"""Facts about the stream so far: the label range, the groups, their distinct features.
+
+Twin: native/src/rules/stream_facts.hpp
+"""
 
 from __future__ import annotations
 

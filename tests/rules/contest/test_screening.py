@@ -76,7 +76,7 @@ def test_every_candidate_is_looked_at_in_turns() -> None:
     products: list[Product] = list(combinations_with_replacement("abcde", 2))
     screen.set(products, dict.fromkeys("abcde", 1))
     example, examples = World("abcde").example, 0
-    while not screen.known:
+    while not screen.ready:
         screen.learn(example, 1.0, live=4)
         examples += 1
     looks = [candidate.looks for candidate in screen.candidates]
@@ -93,7 +93,7 @@ def test_candidates_that_are_too_wide_are_left_out() -> None:
     for _ in range(20):
         screen.learn(parse_line(f"0 {' '.join(words)} |c x"), 1.0, live=1)
     assert set(screen.gains()) == {("a", "c")}
-    assert screen.known
+    assert screen.ready
 
 
 def test_the_product_that_explains_what_is_left_over_gains_most() -> None:

@@ -102,10 +102,10 @@ def test_the_floor_of_coarse_integers_sets_the_first_step() -> None:
 def test_words_move_to_other_words_and_switches_switch() -> None:
     domains = {"word": Choice("red", "green", "blue"), "switch": Choice(False, True)}
     search = Flow2(domains, {"word": "green", "switch": False}, seed=1)
-    seen = [search.propose() for _ in range(40)]
-    assert {p["word"] for p in seen} == {"red", "green", "blue"}
-    assert {p["switch"] for p in seen} == {False, True}
-    assert {"word": "green", "switch": False} not in seen, "the incumbent is no proposal"
+    proposals = [search.propose() for _ in range(40)]
+    assert {p["word"] for p in proposals} == {"red", "green", "blue"}
+    assert {p["switch"] for p in proposals} == {False, True}
+    assert {"word": "green", "switch": False} not in proposals, "the incumbent is no proposal"
 
 
 def test_coarse_integers_leave_their_plateau() -> None:
@@ -158,9 +158,11 @@ def test_one_numeric_state_goes_from_champion_to_champion() -> None:
     assert oracle.flow2 is state
     assert state is not None
     assert state.x == {"learning_rate": winner.values["learning_rate"]}
-    given = [c for c in first + second if not c.interactions]
-    assert len(set(given)) == len(given) == 4, "a point is not proposed twice, another is drawn"
-    assert Config(values={"learning_rate": 0.5}) not in given, "nor is a former champion"
+    proposals = [c for c in first + second if not c.interactions]
+    assert len(set(proposals)) == len(proposals) == 4, (
+        "a point is not proposed twice, another is drawn"
+    )
+    assert Config(values={"learning_rate": 0.5}) not in proposals, "nor is a former champion"
 
 
 def test_a_former_champion_is_not_proposed_again() -> None:

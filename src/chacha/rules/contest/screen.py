@@ -1,8 +1,10 @@
-"""Residual screening: which product would help the champion most, at a fraction of a model's cost.
+"""The screen: rank candidate products by how well they predict the champion's residual.
 
-Every candidate has a tiny learner that sees only its own features and predicts what the champion
-left over. What it would have saved orders the candidates. The native engine does the same, to
-the same bits; this is its reference, and what other pools use.
+Every candidate has a small learner that sees only the candidate's features and predicts the
+residual. The loss this would have saved ranks the candidates, at a fraction of a model's cost.
+Pools other than the native one use this implementation; the native engine computes the same bits.
+
+Twin: native/src/rules/screen.hpp
 """
 
 from __future__ import annotations
@@ -17,14 +19,14 @@ from chacha.data.products import expand_product
 from chacha.rules.contest.screening import Screening
 from chacha.rules.feature_counts import Widths, cells_for, mean_features, product_features
 
-__all__ = ["Candidate", "Screen"]
+__all__ = ["CandidateLearner", "Screen"]
 
 
 @dataclass(slots=True)
-class Candidate:
-    """A tiny learner for one product: VW's adaptive, normalised updates on its own features.
+class CandidateLearner:
+    """A small learner for one product: VW's adaptive, normalised updates on its features.
 
-    >>> candidate = Candidate(("a", "b"), mask=3)
+    >>> candidate = CandidateLearner(("a", "b"), mask=3)
     >>> for _ in range(50):
     ...     candidate.learn([1], [0.5], residual=1.0, low=-1.0, high=1.0, rate=0.5)
     >>> 0.9 < candidate.gain / candidate.looks < 1.0
@@ -48,7 +50,7 @@ class Candidate:
         high: float,
         rate: float,
     ) -> None:
-        """Predict the residual, count what that would have saved, learn."""
+        """Predict the residual, add the loss this would have saved, and learn."""
         cells = [self.cells.setdefault(place, [0.0, 0.0, 0.0, 0.0]) for place in places]
         guess = 0.0
         for cell, x in zip(cells, values, strict=True):
@@ -85,7 +87,7 @@ class Candidate:
 
 
 class Screen:
-    """The candidates, looked at in turns, as far as the budget goes.
+    """The candidates, which learn in turn as far as the budget of the policy allows.
 
     >>> from chacha.data.text_parser import parse_line
     >>> screen = Screen(Screening(share=1.0))
@@ -93,70 +95,70 @@ class Screen:
     >>> example = parse_line("|a x:2 |b y:3 |c z:0.5")
     >>> for _ in range(30):
     ...     screen.learn(example, residual=1.0, live=5)
-    >>> {p: gain > 0 for p, gain in screen.gains().items()}, screen.known
+    >>> {p: gain > 0 for p, gain in screen.gains().items()}, screen.ready
     ({('a', 'b'): True, ('a', 'c'): True}, True)
     >>> screen.width(Config(["ab"]))  # three features, the constant and the product
     5.0
 
-    A candidate of one group is a derived group that the champion lacks: it is made when its turn
-    comes. `derive` is told of them.
+    A candidate of one group is a derived group that the champion lacks. It is computed when its
+    turn comes. `derive` is called with the names of these groups.
     """
 
     def __init__(self, policy: Screening) -> None:
         self.policy = policy
-        self.candidates: list[Candidate] = []
+        self.candidates: list[CandidateLearner] = []
         self.turn = self.rounds = 0
         self.credit = 0.0
         self.low = self.high = 0.0
         self.examples = 0
-        self.active: dict[str, int] = {}  # features of the groups, over all examples
+        self.active: dict[str, int] = {}  # features by group, summed over all examples
         self._sizes: Mapping[str, int] = {}
         self.derive: Callable[[Iterable[str]], None] = lambda names: None
 
     @property
     def products(self) -> Sequence[Product]:
-        """The candidates at hand."""
+        """The current candidates."""
         return [candidate.product for candidate in self.candidates]
 
     @property
-    def known(self) -> bool:
-        """Whether every candidate had its looks, or its chances to be looked at."""
+    def ready(self) -> bool:
+        """Whether every candidate has had its looks, or its chances to be looked at."""
         return self.rounds >= self.policy.looks
 
     def gains(self) -> Mapping[Product, float]:
-        """What each candidate saved, per look; only of those that were looked at."""
-        found = {c.product: c.gain / c.looks for c in self.candidates if c.looks}
-        return {p: gain for p, gain in found.items() if math.isfinite(gain)}
+        """Return the loss each candidate saved per look; only candidates that had a look."""
+        gains = {c.product: c.gain / c.looks for c in self.candidates if c.looks}
+        return {p: gain for p, gain in gains.items() if math.isfinite(gain)}
 
     def width(self, config: Config) -> float:
-        """Features that the configuration gives an example, about."""
+        """Return the approximate number of features of a configuration in an example."""
         return self._widths().of_config(config)
 
     def width_of(self, product: Product) -> float:
-        """Features that the product gives an example, about."""
+        """Return the approximate number of features of a product in an example."""
         return self._widths().of_product(product)
 
     def _widths(self) -> Widths:
         return Widths(mean_features(self.active, self.examples, self._sizes))
 
     def set(self, products: Sequence[Product], sizes: Mapping[str, int]) -> None:
-        """Begin anew with these candidates; `sizes` has the distinct features of the groups."""
+        """Restart with these candidates; `sizes` has the numbers of distinct features by group."""
         self.derive(p[0] for p in products if len(p) == 1)
         self._sizes = sizes
-        self.candidates = [Candidate(p, cells_for(p, sizes) - 1) for p in products]
+        self.candidates = [CandidateLearner(p, cells_for(p, sizes) - 1) for p in products]
         self.turn = self.rounds = 0
         self.credit = 0.0
 
     def learn(self, example: Example, residual: float, live: int) -> None:
-        """One example, what the champion left over, and how many models are live."""
-        features = 0
-        for group, found in example.groups.items():
-            count = sum(feature.value != 0.0 for feature in found)
+        """Learn from one example, the champion's residual and the number of live models."""
+        active = 0
+        for group, features in example.groups.items():
+            count = sum(feature.value != 0.0 for feature in features)
             self.active[group] = self.active.get(group, 0) + count
-            features += count
+            active += count
         self.examples += 1
         if self.policy.share > 0.0 and self.candidates and math.isfinite(residual):
-            self._take_turns(example, residual, float(features) * live)
+            self._take_turns(example, residual, float(active) * live)
             self.low, self.high = min(self.low, residual), max(self.high, residual)
 
     def _take_turns(self, example: Example, residual: float, least: float) -> None:
