@@ -1,4 +1,4 @@
-"""A contest without a stream: the raw predictions are the test's own, the label is 0."""
+"""A contest without a stream: tests script the raw predictions, and the label is 0."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Raw = Callable[[Config], float]
 
 
 def contest(moves: MoveSource, initial: Config | None = None, **settings: Any) -> Contest:
-    """Small leases and soon decisions, unless the test says otherwise."""
+    """A contest with short leases, unless the test sets something else."""
     rules: dict[str, Any] = {
         "budget": 3,
         "evidence": PairedBetting(),
@@ -35,7 +35,7 @@ def contest(moves: MoveSource, initial: Config | None = None, **settings: Any) -
 
 
 def scripted(script: Mapping[str, Sequence[str]], **settings: Any) -> Contest:
-    """Challengers that are names; the oracle says which."""
+    """A contest whose challengers are names that a scripted oracle proposes."""
     return contest(OracleMoves(ScriptedOracle(script)), conf("init"), **settings)
 
 
@@ -53,7 +53,7 @@ def feed(
 def until(
     core: Contest, world: World, raw: Raw | Mapping[str, float], kind: str, most: int = 5000
 ) -> list[Decision]:
-    """Examples until a decision of that kind; what was decided with it."""
+    """Feed examples until a decision of that kind; return the decisions of that example."""
     for _ in range(most):
         decisions = feed(core, world, raw)
         if kind in kinds(decisions):
@@ -66,13 +66,13 @@ def kinds(decisions: Sequence[Decision]) -> list[str]:
 
 
 def rates() -> Space:
-    """Products, and a rate."""
+    """A space of products and a learning rate."""
     return Space.of({"interactions": Interactions(), "learning_rate": LogUniform(2**-11, 2**9)})
 
 
 @dataclass
 class Counted:
-    """Moves, and how often each of them went live next to which champion."""
+    """Moves that count how often each of them went live beside which champion."""
 
     moves: Any
     gone: dict[tuple[Config, str, Any], int] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""A stream without a stream: facts, bounds and losses that tests write themselves."""
+"""Scripted parts for tests of the paper's rules: facts, bounds, losses and proposals."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _example(groups: Sequence[str]) -> Example:
 
 @dataclass(frozen=True)
 class FixedEpsilon:
-    """Evidence with the same ε for everyone, so that losses alone decide."""
+    """Evidence with the same ε for all models, so that losses alone decide."""
 
     epsilon: float = 0.1
     burn_in: int = 0
@@ -71,7 +71,7 @@ class FixedEpsilon:
 
 
 class ScriptedOracle:
-    """Proposes what the script says next to each champion; counts its calls."""
+    """Proposes the script's challengers for each champion; records its calls."""
 
     def __init__(self, script: Mapping[str, Sequence[str]]) -> None:
         self.script = script

@@ -33,7 +33,7 @@ from tests.support.contest import (
 )
 from tests.support.scripted import ScriptedOracle, World, conf, name_of
 
-NEVER = PairedBetting(alpha=1e-300, renews=1e6)  # nobody is promoted, nothing is renewed
+NEVER = PairedBetting(alpha=1e-300, renews=1e6)  # no promotions, no renewed leases
 
 
 def test_the_first_challengers_fill_the_slots() -> None:
@@ -99,7 +99,7 @@ def test_a_worse_challenger_leaves_when_its_lease_ends() -> None:
 def test_a_lease_is_doubled_only_if_the_odds_have_grown(
     renews: float, grown: float, lease: int, reserve: float
 ) -> None:
-    """Then half of the reserve is bet anew, on a scale of its own."""
+    """Then half of the reserve is bet again, on a new scale."""
     evidence = PairedBetting(alpha=1e-9, renews=renews)
     core = scripted({"init": ["x", "y"]}, budget=2, evidence=evidence, first_lease=lease)
     world = World()
@@ -187,7 +187,7 @@ def test_nobody_starves(budget: int, count: int, raw: str) -> None:
 
 
 def test_nobody_starves_next_to_a_champion_with_products() -> None:
-    """Products of three, one product less, and earlier champions have their turns too."""
+    """Products of three, one product less, and earlier champions get their turns too."""
     moves, world = Counted(Moves(rates())), World("abc")
     initial = Config(values={"learning_rate": 0.5})
     core = contest(moves, initial, budget=3, first_lease=5, evidence=PairedBetting(alpha=0.5))
@@ -334,7 +334,7 @@ def driver(core: Contest, pool: Any) -> PythonDriver:
 
 
 def test_an_oracle_may_repeat_itself() -> None:
-    """The champion and those that are live are not proposed to anybody."""
+    """The champion and live challengers are not started again."""
     core, world = scripted({"init": ["init", "x", "x", "init"]}, budget=5, first_lease=10), World()
     assert [name_of(d.config) for d in core.begin(world)] == ["x"]
     decisions = until(core, world, {"init": 1.0, "x": 1.0}, "Retired")
@@ -349,7 +349,7 @@ def test_next_to_a_perfect_champion_leases_just_end() -> None:
 
 
 def test_an_oracle_that_raises_is_told_and_asked_again() -> None:
-    """The example is learned, and the next one asks again."""
+    """The example is learned, and the oracle is called again with the next one."""
     script, fails = ScriptedOracle({"init": ["x"]}), [True, False]
 
     def oracle(champion: Config, groups: Any) -> list[Config]:

@@ -1,4 +1,4 @@
-"""Moves, steps and screening: what is proposals, how far, in which order, at what cost."""
+"""Moves, steps and screening: what is proposed, how far, in which order, at what cost."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ScriptedScreen:
 def offered(
     moves: Moves, champion: Config, groups: Sequence[str], screen: ScriptedScreen | None = None
 ) -> dict[str, list[Move]]:
-    """Everything that is proposals if nothing ever leaves, by kind."""
+    """Everything that is proposed if nothing ever leaves, by kind."""
     live: dict[Move, int] = {}
     while (
         move := moves.next(MoveRequest(champion, groups, screen or ScriptedScreen(), live, 0))
@@ -285,7 +285,7 @@ VALUES = st.fixed_dictionaries(
 def test_points_lie_in_their_domains(
     values: dict[str, Any], seed: int, keys: set[str], data: st.DataObject
 ) -> None:
-    """Whatever was won or in vain before; the same seed gives the same points, looked at often."""
+    """Whatever was won or in vain before; the same seed gives the same points, however often."""
     domains = {key: domain for key, domain in MIXED.items() if key in keys}
     champion = {key: MIXED[key].cast(values[key]) for key in keys}
     twins = ValueSteps(domains, seed), ValueSteps(domains, seed)

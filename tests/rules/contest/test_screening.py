@@ -25,7 +25,7 @@ from tests.support.contest import Counted, contest, feed
 from tests.support.scripted import World
 
 PRODUCTS = Space.of({"interactions": Interactions()})
-NEVER = PairedBetting(alpha=1e-300, renews=1e6)  # nobody is promoted, nothing is renewed
+NEVER = PairedBetting(alpha=1e-300, renews=1e6)  # no promotions, no renewed leases
 
 
 class Counting(Screen):
@@ -86,7 +86,7 @@ def test_every_candidate_is_looked_at_in_turns() -> None:
 
 
 def test_candidates_that_are_too_wide_are_left_out() -> None:
-    """They do not keep the others waiting, and what they are good for stays unknown."""
+    """They do not delay the others, and their gain stays unknown."""
     screen = Screen(Screening(share=1.0, looks=3))
     screen.set([("a", "a", "b"), ("a", "c"), ("b", "none")], {"a": 9, "b": 9, "c": 1})
     words = [f"|{g} " + " ".join(f"{g}{i}" for i in range(9)) for g in "ab"]
@@ -194,7 +194,7 @@ def test_without_screening_every_product_gets_its_turn() -> None:
 def test_every_candidate_has_its_turn_in_the_window(
     most: int, count: int, share: float, seed: int
 ) -> None:
-    """Whoever is kept for its gains meanwhile; never more than fit, nobody twice."""
+    """Whichever candidates stay for their gains; never more than fit, none twice."""
     rng, policy = random.Random(seed), Screening(share=share, most=most, looks=1)
     screen, window = Screen(policy), CandidateWindow(policy)
     every: list[Product] = [("a", f"g{i:02}") for i in range(count)]

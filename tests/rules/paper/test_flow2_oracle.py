@@ -66,7 +66,7 @@ def test_a_success_takes_its_step_and_undoes_one_reduction() -> None:
 
 
 def test_an_interaction_move_keeps_point_and_step() -> None:
-    """The champion changed elsewhere: what was proposed is not in vain, it still may win."""
+    """The champion changed in something else: the proposals are not in vain, they may still win."""
     search = Flow2({"x": Uniform(0, 1)}, {"x": 0.5}, seed=0)
     for _ in range(5):
         search.propose()
@@ -77,7 +77,7 @@ def test_an_interaction_move_keeps_point_and_step() -> None:
 
 
 def test_at_the_border_the_step_does_not_grow() -> None:
-    """One of the two points is the incumbent itself; only a plateau both ways widens."""
+    """One of the two points is the incumbent itself; only a plateau both ways widens the step."""
     search = Flow2(RATE, {"learning_rate": 1.0}, seed=0)
     for _ in range(12):
         assert search.propose() != {"learning_rate": 1.0}

@@ -79,7 +79,7 @@ def test_lines_8_and_9_the_worse_half_makes_room() -> None:
 
 
 def test_line_8_the_median_is_taken_before_any_removal() -> None:
-    """With the median taken anew after z left, y (0.3 > 0.2) would have to go too."""
+    """If the median were taken again after z left, y (0.3 > 0.2) would have to leave too."""
     s = scheduler(4, dict.fromkeys("zyx", 10))
     B, _ = call(s, "zyx", "zyxpq", [10] * 3, [0.4, 0.3, 0.2])
     assert "y" in B
