@@ -42,7 +42,7 @@ TIMED = ("fried", "beijing_pm25", "vic_elec_demand", "london_air_nox")  # calibr
 
 def _changed(changes: Mapping[str, Any], moves: Mapping[str, Any], **settings: Any) -> ChaCha:
     """The recommended rules with some parts replaced."""
-    space = settings["space"].reaching()
+    space = settings["space"].with_recommended_rates()
     if moves:
         settings["oracle"] = Moves(space, settings["seed"], **moves)
     settings.pop("evidence", None)
@@ -248,7 +248,7 @@ def _cpu(sets: Iterable[DataSet], limit: int) -> str:
     """CPU time beside a run of the paper's rules that begins with our last champion."""
     ratios: dict[str, float] = {}
     for data in sets:
-        raw = partial(ChaCha, space=SPACES["NI+LR"].reaching())
+        raw = partial(ChaCha, space=SPACES["NI+LR"].with_recommended_rates())
         ours, seconds = _pass(raw, data, limit)
         champion = ours.champion
         space = Space.of({"interactions": Interactions(), "learning_rate": LogUniform(2e-10, 512)})

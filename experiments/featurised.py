@@ -29,7 +29,7 @@ Rows = Mapping[str, Mapping[str, Row]]  # by data set and method
 
 def _raw(**settings: Any) -> ChaCha:
     """The recommended rules with raw groups and their products only."""
-    space: Space = settings["space"].reaching()
+    space: Space = settings["space"].with_recommended_rates()
     settings.pop("evidence", None)
     return ChaCha(**{**settings, "space": replace(space, features=None)})
 

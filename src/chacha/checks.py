@@ -20,7 +20,8 @@ from itertools import islice
 from math import isfinite
 
 from chacha.config.config import Config
-from chacha.data.example import Example, parse_line
+from chacha.data.example import Example
+from chacha.data.text_parser import parse_line
 from chacha.errors import BadExample, PoolError
 from chacha.pools.base import Copies, Derives, LivePool
 from chacha.sources.synthetic import SynthSource

@@ -1,20 +1,22 @@
-"""The errors of chacha. Catch :class:`ChaChaError` to catch them all.
+"""The errors that chacha raises. Catch :class:`ChaChaError` to catch them all.
 
 ::
 
     ChaChaError
     ├── ConfigError     a setting is wrong (also a ValueError)
     ├── DataError       the data is wrong; the message names the place (also a ValueError)
-    │   ├── SourceError     a source cannot be opened or read on
+    │   ├── SourceError     a source cannot be opened or read further
     │   └── BadExample      one example cannot be used
-    ├── PoolError       a learner refused or failed (also a RuntimeError)
+    ├── PoolError       a learner refused or failed, or a model file is wrong (also a RuntimeError)
     ├── TicketError     a ticket is wrong, used or expired (also a LookupError)
     └── MissingExtra    an optional library is not installed (also an ImportError)
 
-A message says which argument or place, which rule, what was got, and what to do.
+A message names the argument or the place, the rule, the value it got, and the remedy.
 """
 
 from __future__ import annotations
+
+from typing import NoReturn
 
 __all__ = [
     "BadExample",
@@ -25,11 +27,12 @@ __all__ = [
     "PoolError",
     "SourceError",
     "TicketError",
+    "fail",
 ]
 
 
 class ChaChaError(Exception):
-    """The root of all errors that chacha raises on purpose.
+    """The base class of all errors that chacha raises deliberately.
 
     >>> import chacha
     >>> try:
@@ -53,14 +56,13 @@ class ConfigError(ChaChaError, ValueError):
 class DataError(ChaChaError, ValueError):
     """The data is wrong; the message names the place.
 
-    >>> import chacha
-    >>> issubclass(chacha.errors.BadExample, chacha.errors.DataError), issubclass(chacha.errors.DataError, ValueError)
+    >>> issubclass(BadExample, DataError), issubclass(DataError, ValueError)
     (True, True)
     """
 
 
 class SourceError(DataError):
-    """A source cannot be opened or read on.
+    """A source cannot be opened or read further.
 
     >>> import chacha
     >>> chacha.open_source("nowhere.vw")
@@ -70,9 +72,9 @@ class SourceError(DataError):
 
 
 class BadExample(DataError):
-    """One example cannot be used: no label, a value that is not finite, a malformed line.
+    """One example cannot be used: it lacks a label, has a value that is not finite, is malformed.
 
-    `reason` is the short form by which skipped rows are counted.
+    `reason` is a short form of the message; skipped rows are counted by it.
 
     >>> import chacha
     >>> chacha.data.parse_line("nan |a x:1")
@@ -86,7 +88,7 @@ class BadExample(DataError):
 
 
 class PoolError(ChaChaError, RuntimeError):
-    """A learner refused a configuration or failed.
+    """A learner refused a configuration or failed, or a model file is wrong.
 
     >>> import chacha
     >>> chacha.ReferencePool().start(chacha.Config(values={"power_t": 0.1}))
@@ -115,6 +117,16 @@ class MissingExtra(ChaChaError, ImportError):
 
     @classmethod
     def of(cls, library: str, extra: str, instead: str = "") -> MissingExtra:
-        """The error for a missing `library` that the extra `extra` brings."""
+        """Return the error for a missing `library` that the extra `extra` installs."""
         remedy = f"pip install 'chacha-automl[{extra}]'{instead}"
         return cls(f"{library} is not installed; it comes with: {remedy}")
+
+
+def fail(file: str, message: str, cause: Exception | None = None) -> NoReturn:
+    """Raise a :class:`PoolError` about a model file or a file beside it.
+
+    >>> fail("model.vw", "it ends too early")
+    Traceback (most recent call last):
+    chacha.errors.PoolError: model.vw: it ends too early
+    """
+    raise PoolError(f"{file}: {message}") from cause

@@ -7,7 +7,8 @@ from typing import Any
 
 from chacha.config.config import Config
 from chacha.config.derived_groups import DerivedFeatures, derived
-from chacha.data.example import Example, finite, parse_line
+from chacha.data.example import Example, finite
+from chacha.data.text_parser import parse_line
 from chacha.errors import BadExample, ConfigError
 from chacha.features.own_functions import OwnFunctions
 from chacha.losses import Loss

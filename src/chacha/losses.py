@@ -1,8 +1,10 @@
-"""Losses: what is served, what is reported, and the bounded proxy that is evidence.
+"""Losses: the prediction that is served, the loss that is reported, and its bounded proxy.
 
-A learner predicts on its own scale (VW's margin, VW's log rate); `served` turns that
-into what the user gets, `loss` is what is reported, unclipped, and `proxy` is what the
-algorithm compares: bounded by `proxy_range`, from the label range [low, high] so far.
+A learner predicts on its own scale, such as VW's margin or VW's log rate. `served` turns this into
+the user's prediction. `loss` is the reported loss, unclipped. `proxy` is the loss that Algorithm 1
+compares; `proxy_range` bounds it, given the label range [low, high] so far.
+
+Twin: native/src/rules/served_loss.hpp
 """
 
 from __future__ import annotations
@@ -15,11 +17,21 @@ from typing import Any, ClassVar, Protocol
 from chacha.config.config import Value
 from chacha.errors import BadExample, ConfigError
 
-__all__ = ["Hinge", "Logistic", "Loss", "Poisson", "Quantile", "Squared", "check_scale", "loss_of"]
+__all__ = [
+    "LOSSES",
+    "Hinge",
+    "Logistic",
+    "Loss",
+    "Poisson",
+    "Quantile",
+    "Squared",
+    "check_scale",
+    "loss_of",
+]
 
 
 class Loss(Protocol):
-    """What a loss is to the algorithm and to the user.
+    """The interface of a loss.
 
     >>> loss: Loss = Squared()
     """
@@ -30,32 +42,32 @@ class Loss(Protocol):
 
     @property
     def options(self) -> Mapping[str, Value]:
-        """VW's options for it, empty for VW's default."""
+        """VW's options for the loss; empty for VW's default."""
 
     def label(self, y: float) -> float:
-        """The label as the learner takes it; refuses what the loss cannot mean."""
+        """Return the label in the learner's form; raise an error if the loss has no such label."""
 
     def served(self, raw: float) -> float:
-        """The user's prediction from the learner's."""
+        """Return the user's prediction for the learner's prediction `raw`."""
 
     def loss(self, raw: float, y: float) -> float:
-        """The reported loss, unclipped."""
+        """Return the reported loss, unclipped."""
 
     def residual(self, raw: float, y: float) -> float:
-        """What a prediction left over: the downhill direction of the loss, on its own scale."""
+        """Return the residual: the direction of descent of the loss, on the loss's own scale."""
 
     def proxy(self, raw: float, y: float, low: float, high: float) -> float:
-        """The bounded loss that serves as evidence."""
+        """Return the bounded loss that serves as evidence."""
 
     def proxy_range(self, low: float, high: float) -> float:
-        """The most that `proxy` can be."""
+        """Return the largest value of `proxy`."""
 
     def metrics(self, raw: float, y: float) -> dict[str, float]:
-        """What else is reported: one term of each mean."""
+        """Return the other reported metrics, one term of each mean."""
 
 
 class _Regression:
-    """Clipped absolute error as the proxy (the paper's appendix)."""
+    """Regression: the proxy is the clipped absolute error (the paper's appendix)."""
 
     options: ClassVar[Mapping[str, Value]] = {}
 
@@ -100,7 +112,7 @@ class Squared(_Regression):
 
 @dataclass(frozen=True)
 class Quantile(_Regression):
-    """The pinball loss: the prediction is the `tau`-quantile.
+    """The pinball loss; the prediction is the `tau`-quantile.
 
     >>> Quantile(0.9).loss(1.0, 3.0)
     1.8
@@ -123,13 +135,13 @@ class Quantile(_Regression):
         return {"loss_function": "quantile", "quantile_tau": self.tau}
 
     def loss(self, raw: float, y: float) -> float:
-        """tau·(y - ŷ) where y is above, (1 - tau)·(ŷ - y) where it is below."""
+        """tau·(y - ŷ) if y is above ŷ, else (1 - tau)·(ŷ - y)."""
         return self.tau * (y - raw) if y >= raw else (1 - self.tau) * (raw - y)
 
 
 @dataclass(frozen=True)
 class Poisson(_Regression):
-    """Counts: the learner predicts the log of the rate, the user gets the rate.
+    """Poisson loss for counts; the learner predicts the log of the rate, the user gets the rate.
 
     >>> Poisson().served(0.0), Poisson().loss(0.0, 0.0)
     (1.0, 2.0)
@@ -139,7 +151,7 @@ class Poisson(_Regression):
     options: ClassVar[Mapping[str, Value]] = {"loss_function": "poisson"}
 
     def label(self, y: float) -> float:
-        """Counts are not negative."""
+        """Return the label; counts are not negative."""
         if y < 0:
             message = f"the label is {y}; poisson loss needs labels of at least 0"
             raise BadExample(message, "label refused")
@@ -156,7 +168,7 @@ class Poisson(_Regression):
 
 class _Classification:
     def label(self, y: float) -> float:
-        """-1 or 1; 0 is read as -1."""
+        """Return the label, -1 or 1; 0 is read as -1."""
         if y not in (-1.0, 0.0, 1.0):
             message = f"the label is {y}; this loss needs labels -1 and 1 (or 0 and 1)"
             raise BadExample(message, "label refused")
@@ -165,7 +177,7 @@ class _Classification:
 
 @dataclass(frozen=True)
 class Logistic(_Classification):
-    """Log loss: the learner predicts a margin, the user gets a probability.
+    """Log loss; the learner predicts a margin, the user gets a probability.
 
     >>> Logistic().served(0.0), round(Logistic().loss(0.0, 1.0), 4)
     (0.5, 0.6931)
@@ -192,12 +204,12 @@ class Logistic(_Classification):
         return y * self.served(-y * raw)
 
     def proxy(self, raw: float, y: float, low: float, high: float) -> float:
-        """The log loss, at most -log(floor)."""
-        most = self.proxy_range(low, high)
-        return most if math.isnan(raw) else min(self.loss(raw, y), most)
+        """The log loss, clipped at -log(floor)."""
+        limit = self.proxy_range(low, high)
+        return limit if math.isnan(raw) else min(self.loss(raw, y), limit)
 
     def proxy_range(self, low: float, high: float) -> float:
-        """-log(floor)."""
+        """Return -log(floor)."""
         return -math.log(self.floor)
 
     def metrics(self, raw: float, y: float) -> dict[str, float]:
@@ -207,7 +219,7 @@ class Logistic(_Classification):
 
 @dataclass(frozen=True)
 class Hinge(_Classification):
-    """The hinge loss: the user gets the margin. The proxy is clipped at 2.
+    """The hinge loss; the user gets the margin. The proxy is clipped at 2.
 
     >>> Hinge().loss(0.25, 1.0)
     0.75
@@ -225,15 +237,15 @@ class Hinge(_Classification):
         return max(0.0, 1.0 - y * raw)
 
     def residual(self, raw: float, y: float) -> float:
-        """y as long as the margin is missed."""
+        """y if the margin is below 1, else 0."""
         return y if y * raw < 1.0 else 0.0
 
     def proxy(self, raw: float, y: float, low: float, high: float) -> float:
-        """The hinge loss, at most 2."""
+        """The hinge loss, clipped at 2."""
         return 2.0 if math.isnan(raw) else min(self.loss(raw, y), 2.0)
 
     def proxy_range(self, low: float, high: float) -> float:
-        """2."""
+        """Return 2."""
         return 2.0
 
     def metrics(self, raw: float, y: float) -> dict[str, float]:
@@ -241,38 +253,47 @@ class Hinge(_Classification):
         return {"hinge": self.loss(raw, y), "accuracy": float((raw > 0) == (y > 0))}
 
 
+LOSSES: Mapping[str, type[Loss]] = {
+    "squared": Squared,
+    "logistic": Logistic,
+    "quantile": Quantile,
+    "poisson": Poisson,
+    "hinge": Hinge,
+}
+"""The losses by the name of VW's `loss_function`."""
+
+
 def loss_of(values: Mapping[str, Value]) -> Loss:
-    """The loss that a model with these options of VW was trained for.
+    """Return the loss that a model with these options of VW was trained for.
 
     >>> loss_of({"loss_function": "quantile", "quantile_tau": 0.9}), loss_of({})
     (Quantile(tau=0.9), Squared())
     """
-    named: dict[str, Loss] = {"logistic": Logistic(), "poisson": Poisson(), "hinge": Hinge()}
     name = str(values.get("loss_function", "squared"))
     if name == "quantile":
         return Quantile(float(values.get("quantile_tau", 0.5)))
-    return named.get(name, Squared())
+    return LOSSES.get(name, Squared)()
 
 
 SCALES = {"logistic": "a margin", "hinge": "a margin", "poisson": "a log rate"}
 
 
 def check_scale(loss: Loss, trained: Iterable[Any]) -> None:
-    """Refuse to train with a loss of VW whose predictions are not on the scale of `loss`.
+    """Raise an error if a VW loss in `trained` predicts on another scale than `loss`.
 
-    Training with VW's quantile loss while squared error is what counts is fine.
+    Training with VW's quantile loss while squared error is reported is allowed.
 
     >>> check_scale(Squared(), ["quantile"])
     >>> check_scale(Squared(), ["logistic"])
     Traceback (most recent call last):
-    chacha.errors.ConfigError: with loss_function=logistic VW predicts a margin, with squared \
-loss a value is wanted; leave loss_function out, or choose that loss: --loss logistic
+    chacha.errors.ConfigError: with loss_function=logistic VW predicts a margin, but squared loss \
+needs a value; leave loss_function out, or choose that loss: --loss logistic
     """
-    wanted = SCALES.get(str(loss.options.get("loss_function")), "a value")
+    needed = SCALES.get(str(loss.options.get("loss_function")), "a value")
     for name in trained:
         scale = SCALES.get(str(name), "a value")
-        if scale != wanted:
+        if scale != needed:
             raise ConfigError(
-                f"with loss_function={name} VW predicts {scale}, with {loss.name} loss {wanted} "
-                f"is wanted; leave loss_function out, or choose that loss: --loss {name}"
+                f"with loss_function={name} VW predicts {scale}, but {loss.name} loss needs "
+                f"{needed}; leave loss_function out, or choose that loss: --loss {name}"
             )

@@ -32,7 +32,7 @@ from tests.support.native_runs import WAYS, a_file, lines_of, state, tracked
 
 KEEN = PairedBetting(alpha=0.9, block=2, patience=30, eliminates=3.0, renews=1.05)
 """Decides soon."""
-EAGER = Blending(burn_in=10, memory=100, noise=0.0)  # blends soon
+EAGER = Blending(burn_in=10, memory=100, standard_errors=0.0)  # blends soon
 
 
 class PlainPool(NativePool):
@@ -136,8 +136,10 @@ RULES: dict[str, dict[str, Any]] = {
     "a huge seed": {"evidence": KEEN.with_coin(Coin(seed=2**64 - 1, block=1))},
     "as recommended": {"evidence": PairedBetting(), "blending": Blending(), "first_lease": 1000},
     "champion serves": {"blending": ChampionServes()},
-    "all is served": {"blending": Blending(burn_in=1, memory=20, noise=0.0, harm=10.0, wild=9.0)},
-    "nothing is wild": {"blending": Blending(burn_in=5, memory=50, noise=0.0, wild=0.1)},
+    "all is served": {
+        "blending": Blending(burn_in=1, memory=20, standard_errors=0.0, tolerance=10.0, clip=9.0)
+    },
+    "nothing is wild": {"blending": Blending(burn_in=5, memory=50, standard_errors=0.0, clip=0.1)},
     "from scratch": {"starting": FromScratch()},
     "undamped": {"starting": HeadStart(damping=0.0)},
     "very damped": {"starting": HeadStart(damping=30.0)},

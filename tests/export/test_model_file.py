@@ -16,8 +16,8 @@ import vowpalwabbit
 
 from chacha.config.config import Config
 from chacha.errors import PoolError
-from chacha.vw.model_file import VWModel, VWState, continue_args, read_vw_model, write_vw_model
-from chacha.vw.options import REPEATED
+from chacha.vw.model_file import VWModel, VWState, read_vw_model, write_vw_model
+from chacha.vw.options import UNSAVED
 
 FULL = "--experimental_full_name_interactions"
 PRODUCTS = [("item", "user"), ("item", "item"), ("ab", "ac"), ("a", "item", "user")]
@@ -73,6 +73,11 @@ EACH = pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS.keys())
 
 def workspace(*words: str) -> Any:
     return vowpalwabbit.Workspace(arg_list=["--quiet", "--no_stdin", *words])
+
+
+def unsaved_words(config: Config) -> list[str]:
+    """The words that VW needs besides `-i FILE` to go on learning exactly as before."""
+    return Config((), {k: v for k, v in config.values.items() if k in UNSAVED}).vw_arg_list()
 
 
 def lines(config: Config, count: int, seed: int) -> Iterator[str]:
@@ -138,7 +143,7 @@ def test_vw_goes_on_exactly_from_a_file_that_was_read_and_written(
     write_vw_model(ours, model)
     model.config = config
     write_vw_model(whole, model, self_contained=True)
-    args = continue_args(config)
+    args = unsaved_words(config)
     expected = goes_on(original, config)
     assert goes_on(workspace("-i", str(theirs), *args), config) == expected
     assert goes_on(workspace("-i", str(ours), *args), config) == expected
@@ -158,8 +163,8 @@ def test_vw_tests_alike_with_their_file_and_with_ours(config: Config, tmp_path: 
     still = goes_on(workspace("-t", "-i", str(theirs)), config, learn=False)
     assert goes_on(workspace("-t", "-i", str(ours)), config, learn=False) == still
     assert goes_on(workspace("-t", "-i", str(whole)), config, learn=False) == still
-    plain = workspace("-i", str(theirs), *continue_args(config))
-    live = workspace("-i", str(ours), *continue_args(config))
+    plain = workspace("-i", str(theirs), *unsaved_words(config))
+    live = workspace("-i", str(ours), *unsaved_words(config))
     predictions = goes_on(plain, config, learn=False)
     assert goes_on(live, config, learn=False) == predictions
     if not config.values.keys() & {"l1", "l2"}:  # with these, VW itself rounds otherwise with -t
@@ -174,7 +179,7 @@ def test_reading_gives_the_configuration_and_what_is_written_again_is_the_same(
     data = saved(config, theirs)
     model = read_vw_model(theirs)
     rate = {"learning_rate": 0.12345679} if "123" in str(config) else {}  # VW rounds it
-    kept = {k: v for k, v in config.values.items() if k not in REPEATED} | rate
+    kept = {k: v for k, v in config.values.items() if k not in UNSAVED} | rate
     assert model.config == Config(config.interactions, kept)
     write_vw_model(ours, model)
     assert without_statistics(ours.read_bytes()) == without_statistics(data)
@@ -194,7 +199,7 @@ def test_a_fresh_model_is_vws_fresh_model(config: Config, tmp_path: Path) -> Non
     if config is not CONFIGS["long rate"]:  # VW writes fewer digits than there are
         assert without_statistics(ours.read_bytes()) == without_statistics(data)
     expected = goes_on(trained(config, 0), config)
-    assert goes_on(workspace("-i", str(ours), *continue_args(config)), config) == expected
+    assert goes_on(workspace("-i", str(ours), *unsaved_words(config)), config) == expected
 
 
 def test_vw_can_save_and_go_on_in_turns(tmp_path: Path) -> None:
@@ -204,7 +209,7 @@ def test_vw_can_save_and_go_on_in_turns(tmp_path: Path) -> None:
     saved(config, path, count=0)
     for line in lines(config, 25, 3):
         write_vw_model(path, read_vw_model(path))
-        turn = workspace("-i", str(path), *continue_args(config))
+        turn = workspace("-i", str(path), *unsaved_words(config))
         assert turn.predict(line) == alone.predict(line)
         turn.learn(line)
         alone.learn(line)
@@ -263,7 +268,7 @@ def test_products_by_letter_are_products_of_groups_of_that_name(
         (["-q", "a:"], "is not made of plain letters"),
         (["-q", "\\x61b"], "is not made of plain letters"),
         (["-q", "ba"], r"train with --experimental_full_name_interactions a\|b instead"),
-        (["--cubic", "bca"], "hashed otherwise"),
+        (["--cubic", "bca"], "hashed differently"),
         ([FULL, "a|:"], "wildcard"),
         (["--predict_only_model"], r"weights only \(--predict_only_model\)"),
         (["--sparse_weights", "--initial_t", "2"], "all 262144 weights must be in it"),

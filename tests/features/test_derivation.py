@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from chacha import Config, NativePool
 from chacha.config.derived_groups import ColumnProfile
-from chacha.data.example import Example, make_example, parse_line
+from chacha.data.example import Example, make_example
+from chacha.data.text_parser import parse_line
 from chacha.data.vw_text import hash_name
 from chacha.features.column_stats import short_text
 from chacha.features.derivation import Derivation
@@ -308,7 +309,7 @@ def test_derived_features_are_read_back_from_text_exactly(lines: list[str]) -> N
     derivation.add(NAMES)
     for line in lines:
         made = derivation.derive(parse_line(line))
-        read = parse_line(made.behind(NAMES)).groups
+        read = parse_line(made.derived_text(NAMES)).groups
         for name in NAMES:
             own = [(f.value, f.hashed) for f in made.derived[name]]
             assert [(f.value, f.hashed) for f in read[name]] == own

@@ -23,7 +23,7 @@ from chacha._native import kernels
 from chacha.config.config import Product
 from chacha.config.derived_groups import DerivedFeatures
 from chacha.config.space import RATES, Interactions
-from chacha.data.example import parse_line
+from chacha.data.text_parser import parse_line
 from chacha.drivers.native import NativeDriver
 from chacha.drivers.python import PythonDriver
 from chacha.features.derivation import Derivation

@@ -1,4 +1,4 @@
-"""A contest without a stream: the raw predictions are the test's own, the label is 0."""
+"""A contest without a stream: tests script the raw predictions, and the label is 0."""
 
 from __future__ import annotations
 
@@ -23,15 +23,20 @@ __all__ = [
 Raw = Callable[[Config], float]
 
 
-def contest(moves: MoveSource, initial: Config | None = None, **given: Any) -> Contest:
-    """Small leases and soon decisions, unless the test says otherwise."""
-    rules: dict[str, Any] = {"budget": 3, "evidence": PairedBetting(), "first_lease": 200, **given}
+def contest(moves: MoveSource, initial: Config | None = None, **settings: Any) -> Contest:
+    """A contest with short leases, unless the test sets something else."""
+    rules: dict[str, Any] = {
+        "budget": 3,
+        "evidence": PairedBetting(),
+        "first_lease": 200,
+        **settings,
+    }
     return Contest(Config() if initial is None else initial, moves=moves, **rules)
 
 
-def scripted(script: Mapping[str, Sequence[str]], **given: Any) -> Contest:
-    """Challengers that are names; the oracle says which."""
-    return contest(OracleMoves(ScriptedOracle(script)), conf("init"), **given)
+def scripted(script: Mapping[str, Sequence[str]], **settings: Any) -> Contest:
+    """A contest whose challengers are names that a scripted oracle proposes."""
+    return contest(OracleMoves(ScriptedOracle(script)), conf("init"), **settings)
 
 
 def feed(
@@ -48,7 +53,7 @@ def feed(
 def until(
     core: Contest, world: World, raw: Raw | Mapping[str, float], kind: str, most: int = 5000
 ) -> list[Decision]:
-    """Examples until a decision of that kind; what was decided with it."""
+    """Feed examples until a decision of that kind; return the decisions of that example."""
     for _ in range(most):
         decisions = feed(core, world, raw)
         if kind in kinds(decisions):
@@ -61,13 +66,13 @@ def kinds(decisions: Sequence[Decision]) -> list[str]:
 
 
 def rates() -> Space:
-    """Products, and a rate."""
+    """A space of products and a learning rate."""
     return Space.of({"interactions": Interactions(), "learning_rate": LogUniform(2**-11, 2**9)})
 
 
 @dataclass
 class Counted:
-    """Moves, and how often each of them went live next to which champion."""
+    """Moves that count how often each of them went live beside which champion."""
 
     moves: Any
     gone: dict[tuple[Config, str, Any], int] = field(default_factory=dict)
@@ -75,10 +80,10 @@ class Counted:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.moves, name)
 
-    def next(self, asked: MoveRequest) -> Move | None:
-        move: Move | None = self.moves.next(asked)
+    def next(self, request: MoveRequest) -> Move | None:
+        move: Move | None = self.moves.next(request)
         if move is not None:
-            key = asked.champion, move.kind, move.name
+            key = request.champion, move.kind, move.name
             self.gone[key] = self.gone.get(key, 0) + 1
         return move
 

@@ -78,10 +78,10 @@ def _rules(core: ChampionChallengers | Contest) -> dict[str, Any]:
         "lease": dict(core.lease),
         "pairings": dict(core.pairings),
         "level": (core.level, core.charged, core.challenged),
-        "serving": (serving.share, serving.other, serving.most),
-        "lost": (serving.lost, serving.champion_lost),
-        "helping": dict(serving.helping),
-        "screen": (list(core.screen.products), core.screen.known, dict(core.screen.gains())),
+        "serving": (serving.share, serving.other, serving.max_distance),
+        "lost": (serving.served_loss, serving.champion_loss),
+        "helping": dict(serving.gains),
+        "screen": (list(core.screen.products), core.screen.ready, dict(core.screen.gains())),
     }
 
 

@@ -1,4 +1,4 @@
-"""A stream without a stream: facts, bounds and losses that tests write themselves."""
+"""Scripted parts for tests of the paper's rules: facts, bounds, losses and proposals."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from functools import cache
 
 from chacha import Config, Decision
 from chacha.config.derived_groups import ColumnProfile
-from chacha.data.example import Example, parse_line
+from chacha.data.example import Example
+from chacha.data.text_parser import parse_line
 from chacha.rules import Standing
 from chacha.rules.oracle import ConfigOracle
 from chacha.rules.paper import Bound, ChampionChallengers
@@ -58,7 +59,7 @@ def _example(groups: Sequence[str]) -> Example:
 
 @dataclass(frozen=True)
 class FixedEpsilon:
-    """Evidence with the same ε for everyone, so that losses alone decide."""
+    """Evidence with the same ε for all models, so that losses alone decide."""
 
     epsilon: float = 0.1
     burn_in: int = 0
@@ -70,7 +71,7 @@ class FixedEpsilon:
 
 
 class ScriptedOracle:
-    """Proposes what the script says next to each champion; counts its calls."""
+    """Proposes the script's challengers for each champion; records its calls."""
 
     def __init__(self, script: Mapping[str, Sequence[str]]) -> None:
         self.script = script
@@ -102,6 +103,6 @@ def feed(cc: ChampionChallengers, world: World, losses: Mapping[str, float]) -> 
     return cc.learn({c: losses[name_of(c)] for c in (cc.champion, *cc.B)}, world)
 
 
-def told(decisions: Sequence[Decision]) -> list[tuple[str, str]]:
+def kinds_and_names(decisions: Sequence[Decision]) -> list[tuple[str, str]]:
     """Decisions as (kind, name)."""
     return [(d.kind, name_of(d.config)) for d in decisions]

@@ -39,7 +39,7 @@ numbers = st.one_of(
         ]
     ),
 )
-"""Numbers as people and machines write them, and what nearly is one."""
+"""Numbers as people and machines write them, and texts that are nearly numbers."""
 
 _plain_numbers = st.one_of(
     st.floats(-5, 5).map(lambda x: f"{x:.3f}"),
@@ -81,7 +81,7 @@ _ends = st.sampled_from(
 
 @st.composite
 def odd_lines(draw: st.DrawFn) -> str:
-    """A line in which anything may stand where VW's text has a word, a number or a gap."""
+    """A line with anything in place of VW's words, numbers and gaps."""
     line = draw(_heads)
     for _ in range(draw(st.integers(0, 4))):
         line += "|" + draw(_odd_groups)
@@ -93,7 +93,7 @@ def odd_lines(draw: st.DrawFn) -> str:
 
 @st.composite
 def good_lines(draw: st.DrawFn, labels: st.SearchStrategy[str] | None = None) -> str:
-    """A line that everybody can learn: labels, weights, initials, tags, scaled groups."""
+    """A line that every pool can learn: labels, weights, initials, tags, scaled groups."""
     words = [draw(labels if labels is not None else _plain_numbers)]
     rest = draw(st.sampled_from(["", "", "", "0", "2", "0.25", "1 0.5", "3 -0.25"]))
     words += [rest] if rest else []

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from chacha.data.example import DEFAULT_GROUP, Example
+from chacha.data.example import Example
+from chacha.data.vw_text import DEFAULT_GROUP
 from chacha.sources import Bad, Files, Skipped, Source
 from chacha.sources.tables.reader import TableReader
 

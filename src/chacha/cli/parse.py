@@ -11,7 +11,7 @@ from chacha.config.config import Value
 from chacha.config.derived_groups import DEFAULT_KINDS, DerivedFeatures, derived
 from chacha.config.space import AUTHORS_RATES, Domain, Interactions, LogUniform, Space, Uniform
 from chacha.errors import ConfigError
-from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
+from chacha.losses import LOSSES, Loss, Quantile
 
 __all__ = ["Rules", "features_named", "init_values", "loss_named", "space_of", "tuned"]
 
@@ -102,7 +102,7 @@ def space_of(words: str | None, rules: Rules, features: str | None = None) -> Sp
             raise ConfigError("--tune features: is for the recommended rules (--rules chacha)")
         asked = words is not None or features is not None
         space = replace(space, features=features_named(features, text=asked))
-    return space.reaching() if recommended else space
+    return space.with_recommended_rates() if recommended else space
 
 
 def loss_named(name: str) -> Loss:
@@ -117,16 +117,10 @@ def loss_named(name: str) -> Loss:
             return Quantile(float(argument) if colon else 0.5)
         except ValueError as error:
             raise ConfigError(f"quantile:TAU needs a number between 0 and 1, got {name}") from error
-    simple: dict[str, Loss] = {
-        "squared": Squared(),
-        "logistic": Logistic(),
-        "poisson": Poisson(),
-        "hinge": Hinge(),
-    }
-    if name not in simple:
-        choices = "squared, logistic, quantile:TAU, poisson, hinge"
+    if name not in LOSSES:
+        choices = ", ".join(LOSSES).replace("quantile", "quantile:TAU")
         raise ConfigError(f"there is no loss {name!r}; choose from {choices}")
-    return simple[name]
+    return LOSSES[name]()
 
 
 def _value(text: str) -> Value:

@@ -164,7 +164,7 @@ class Calibrating:
     ) -> None:
         self.stream = stream
         settings = CommonSettings() if settings is None else settings
-        self.settings = replace(settings, space=settings.space.reaching())
+        self.settings = replace(settings, space=settings.space.with_recommended_rates())
         self.evidence = PairedBetting() if evidence is None else evidence
         self.runs, self.block = whole_number("runs", runs, 1), whole_number("block", block, 1)
         self.seed, self.workers = whole_number("seed", seed, 0), workers

@@ -73,7 +73,7 @@ def _recommended(**settings: Any) -> ChaCha:
     """The recommended rules; where the authors' range of rates is asked for, with their own."""
     if not isinstance(settings.get("evidence"), PairedBetting):
         settings.pop("evidence", None)
-    return ChaCha(**{**settings, "space": settings["space"].reaching()})
+    return ChaCha(**{**settings, "space": settings["space"].with_recommended_rates()})
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Config: one way to run the learner. Frozen, hashable, printed canonically."""
+"""Config: one configuration of the learner, immutable and hashable, with a canonical form."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from chacha.config.derived_groups import derived_names_of
+from chacha.config.derived_groups import sorted_derived_names
 from chacha.data.vw_text import BREAKS_NAMES, escape
 from chacha.errors import ConfigError
 
@@ -23,25 +23,25 @@ Value = float | int | str | bool
 
 
 def product(names: Iterable[str]) -> Product:
-    """The canonical form of a product of groups; letters may be given as one word.
+    """Return the canonical form of a product of groups; single letters may be one word.
 
     >>> product("ba"), product(["user", "item"])
     (('a', 'b'), ('item', 'user'))
     """
-    found = tuple(names) if isinstance(names, Iterable) else ()
-    if len(found) < 2 or not all(isinstance(name, str) and name for name in found):
+    groups = tuple(names) if isinstance(names, Iterable) else ()
+    if len(groups) < 2 or not all(isinstance(name, str) and name for name in groups):
         raise ConfigError(f"a product needs at least two group names, got {names!r}")
-    for name in found:
+    for name in groups:
         if BREAKS_NAMES.search(name) and name != " ":
             raise ConfigError(
                 f"a group's name has no white space, ':' or '|', got {name!r}; "
                 f"a column of that name is the group {escape(name)!r}"
             )
-    return tuple(sorted(found))
+    return tuple(sorted(groups))
 
 
 def canonical(key: str, value: Any) -> Value:
-    """A value as configurations hold it: floats at 12 significant digits.
+    """Return a value in canonical form: floats have 12 significant digits.
 
     >>> canonical("learning_rate", 0.5000000000000027)
     0.5
@@ -57,7 +57,7 @@ def canonical(key: str, value: Any) -> Value:
 
 
 def show(value: Value) -> str:
-    """A value as people and VW read it.
+    """Return a value as text for people and for VW.
 
     >>> show(0.5), show(2e-10), show("squared"), show(True)
     ('0.5', '2e-10', 'squared', 'on')
@@ -68,7 +68,7 @@ def show(value: Value) -> str:
 
 
 def show_product(names: Product) -> str:
-    """A product as people read it: letters run together, names joined by `*`.
+    """Return a product as text: single letters run together, names joined by `*`.
 
     >>> show_product(("a", "b")), show_product(("item", "user"))
     ('ab', 'item*user')
@@ -87,11 +87,11 @@ _SLOTS = ("interactions", "values", "derived", "_key", "_hash")
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Config:
-    """A configuration: products of groups, values of options (c in the paper), derived groups.
+    """A configuration (c in the paper): products of groups, values of options, derived groups.
 
-    Products are a set: order and repetition do not matter. Two configurations that
-    mean the same are equal and print alike. A derived group (:mod:`chacha.config.derived_groups`) that
-    stands in a product is one of the features too.
+    Products are a set: order and repetition do not matter. Two configurations with the same
+    meaning are equal and print alike. A derived group (:mod:`chacha.config.derived_groups`) in a
+    product is also in `derived`; a name that is only in products means a raw group.
 
     >>> c = Config(["ba", "cd", "ab"], {"learning_rate": 0.25})
     >>> print(c)
@@ -121,25 +121,25 @@ class Config:
             raise ConfigError(f"interactions must be a list of products, got {interactions!r}")
         pairs = {key: canonical(key, value) for key, value in sorted((values or {}).items())}
         products = sorted({product(p) for p in interactions}, key=_order)
-        self._set(products, pairs, derived_names_of(derived))
+        self._set(products, pairs, sorted_derived_names(derived))
 
     def _set(
-        self, products: Iterable[Product], values: Mapping[str, Value], features: tuple[str, ...]
+        self, products: Iterable[Product], values: Mapping[str, Value], derived: tuple[str, ...]
     ) -> None:
-        told = tuple((k, isinstance(v, bool), v) for k, v in values.items())
-        key = tuple(products), told, features
-        found = key[0], MappingProxyType(values), features, key, hash(key)
-        for name, value in zip(_SLOTS, found, strict=True):
+        items = tuple((k, isinstance(v, bool), v) for k, v in values.items())
+        key = tuple(products), items, derived
+        fields = key[0], MappingProxyType(values), derived, key, hash(key)
+        for name, value in zip(_SLOTS, fields, strict=True):
             object.__setattr__(self, name, value)
 
     @classmethod
     def _of(
-        cls, products: Iterable[Product], values: Mapping[str, Value], features: tuple[str, ...]
+        cls, products: Iterable[Product], values: Mapping[str, Value], derived: tuple[str, ...]
     ) -> Config:
-        """A configuration of parts that are known to be in order."""
-        made = object.__new__(cls)
-        made._set(products, dict(values), features)
-        return made
+        """Return a configuration of parts that are canonical already."""
+        config = object.__new__(cls)
+        config._set(products, dict(values), derived)
+        return config
 
     def __hash__(self) -> int:
         return self._hash
@@ -162,7 +162,7 @@ class Config:
         return "; ".join(parts + [f"{key} {show(value)}" for key, value in self.values.items()])
 
     def with_product(self, names: Iterable[str]) -> Config:
-        """This configuration with one more product.
+        """Return this configuration with one more product.
 
         >>> print(Config().with_product("ab"))
         interactions ab
@@ -170,7 +170,7 @@ class Config:
         return self.with_products([product(names)])
 
     def with_products(self, products: Iterable[Product]) -> Config:
-        """This configuration with more products, in their canonical form.
+        """Return this configuration with more products, given in canonical form.
 
         >>> print(Config(["ab"]).with_products([("a", "c"), ("a", "b")]))
         interactions ab, ac
@@ -183,7 +183,7 @@ class Config:
         return self._of(merged, self.values, self.derived)
 
     def without_product(self, product: Product) -> Config:
-        """This configuration with one product less.
+        """Return this configuration with one product less.
 
         >>> print(Config(["ab", "cd"]).without_product(("a", "b")))
         interactions cd
@@ -191,27 +191,27 @@ class Config:
         return self._of([p for p in self.interactions if p != product], self.values, self.derived)
 
     def with_derived(self, names: Iterable[str]) -> Config:
-        """This configuration with more derived groups.
+        """Return this configuration with more derived groups.
 
         >>> print(Config().with_derived(["bins(temp,16)"]))
         features bins(temp,16); no interactions
         """
-        features = derived_names_of([*self.derived, *names])
-        return self._of(self.interactions, self.values, features)
+        derived = sorted_derived_names([*self.derived, *names])
+        return self._of(self.interactions, self.values, derived)
 
     def without_derived(self, name: str) -> Config:
-        """This configuration with one derived group less, and without its products.
+        """Return this configuration with one derived group less, and without its products.
 
         >>> full = Config([("a", "log(b)"), "ab"], {}, ["log(b)"])
         >>> print(full.without_derived("log(b)"))
         interactions ab
         """
-        kept = [p for p in self.interactions if name not in p]
-        features = tuple(feature for feature in self.derived if feature != name)
-        return self._of(kept, self.values, features)
+        products = [p for p in self.interactions if name not in p]
+        derived = tuple(other for other in self.derived if other != name)
+        return self._of(products, self.values, derived)
 
     def with_values(self, **values: Value) -> Config:
-        """This configuration with some values replaced.
+        """Return this configuration with some values replaced.
 
         >>> print(Config().with_values(learning_rate=0.1))
         no interactions; learning_rate 0.1
@@ -221,7 +221,7 @@ class Config:
         return self._of(self.interactions, merged, self.derived)
 
     def since(self, other: Config) -> str:
-        """What sets this configuration apart from `other`, in a word or two.
+        """Return the differences from `other` as short text.
 
         >>> Config(["ab"], {"l2": 0.1}).since(Config(["cd"], {"l2": 0.2}))
         '+ab -cd l2 0.1'
@@ -237,9 +237,9 @@ class Config:
         return " ".join(words) or "="
 
     def vw_arg_list(self) -> list[str]:
-        """The words of VW's command line. A switch is printed when it is True.
+        """Return the words of VW's command line. A switch is included if it is True.
 
-        Products go by full name, so that two groups may share their first letter.
+        Products are written with full names, so that groups may share a first letter.
 
         >>> Config([("user", "item")], {"noconstant": True}).vw_arg_list()
         ['--experimental_full_name_interactions', 'item|user', '--noconstant']
@@ -255,7 +255,7 @@ class Config:
         return words
 
     def vw_args(self) -> str:
-        """VW's command line, quoted for a shell.
+        """Return VW's command line, quoted for a shell.
 
         >>> Config([("user", "item")]).vw_args()
         "--experimental_full_name_interactions 'item|user'"
@@ -263,7 +263,7 @@ class Config:
         return shlex.join(self.vw_arg_list())
 
     def to_json(self) -> dict[str, Any]:
-        """A JSON object that :meth:`from_json` reads back exactly.
+        """Return a JSON object that :meth:`from_json` reads back exactly.
 
         >>> Config.from_json(Config(["ab"], {"l2": 0.1}).to_json()) == Config(["ab"], {"l2": 0.1})
         True
@@ -276,7 +276,7 @@ class Config:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Config:
-        """The configuration that :meth:`to_json` wrote.
+        """Return the configuration that :meth:`to_json` wrote.
 
         >>> print(Config.from_json({"interactions": [["b", "a"]], "values": {}}))
         interactions ab
@@ -288,5 +288,5 @@ class Config:
 
 
 def _option(key: str, text: str) -> list[str]:
-    """A value that begins with a dash would be taken for another option."""
+    """Return the words of an option; VW would read a value with a leading dash as an option."""
     return [f"--{key}={text}"] if text.startswith("-") else [f"--{key}", text]

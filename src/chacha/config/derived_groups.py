@@ -1,7 +1,7 @@
-"""DerivedGroup groups: their names, what they are, and which of them may help on a stream.
+"""Derived groups: their names, their meaning, and which of them may help on a stream.
 
-A derived group is made from a raw group, once for all models: `bins(temp,16)`. A configuration
-has some of them, next to all raw groups, and may multiply them like any group.
+A derived group such as `bins(temp,16)` is computed from a raw group, once for all models. A
+configuration has all raw groups and some derived groups, and may multiply them like any group.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from chacha.errors import ConfigError
 __all__ = [
     "LABEL",
     "ColumnProfile",
-    "DerivedGroup",
     "DerivedFeatures",
+    "DerivedGroup",
     "OfferedGroup",
     "derived",
-    "derived_names_of",
     "is_missing_group",
+    "sorted_derived_names",
 ]
 
 LABEL = "label"
@@ -33,13 +33,13 @@ DEFAULT_KINDS = ("bins", "onehot", "cyclic", "log", "missing")
 PARAMETERS = {"bins": (2, 1024), "cyclic": (2, 1e6), "lag": (1, 1000), "ewma": (0.0, 1.0)}
 PAST = ("lag", "ewma")
 KINDS = (*DEFAULT_KINDS, *PAST, "own")
-MOST_CODES = 64  # values that one-hot tells apart
+MOST_CODES = 64  # distinct values of a one-hot group
 PERIODS = (7, 12, 24, 60, 365, 366)  # weekdays, months, hours, minutes, days
 _FORM = re.compile(r"(\w+)\((.+)\)")
 
 
 class DerivedGroup(NamedTuple):
-    """A derived group: its kind, the group it is made of, and a number.
+    """A derived group: its kind, the group it is computed from, and a parameter.
 
     >>> derived("bins(temp,16)")
     DerivedGroup(kind='bins', source='temp', parameter=16.0)
@@ -53,12 +53,12 @@ class DerivedGroup(NamedTuple):
 
     @property
     def keeps_past(self) -> bool:
-        """Whether it tells of earlier examples."""
+        """Whether it is computed from earlier examples."""
         return self.kind in PAST
 
     @property
     def of_label(self) -> bool:
-        """Whether it tells of the label."""
+        """Whether it is computed from earlier labels."""
         return self.keeps_past and self.source == LABEL
 
     def __str__(self) -> str:
@@ -68,11 +68,11 @@ class DerivedGroup(NamedTuple):
 
 @lru_cache(maxsize=100_000)
 def derived(name: str) -> DerivedGroup | None:
-    """What a name says, if it is the name of a derived group."""
-    found = _FORM.fullmatch(name)
-    if found is None or found[1] not in KINDS:
+    """Return the derived group of this name, or None if it is no name of a derived group."""
+    match = _FORM.fullmatch(name)
+    if match is None or match[1] not in KINDS:
         return None
-    kind, source = found[1], found[2]
+    kind, source = match[1], match[2]
     if kind not in PARAMETERS:
         return DerivedGroup(kind, source)
     source, comma, number = source.rpartition(",")
@@ -84,12 +84,12 @@ def derived(name: str) -> DerivedGroup | None:
     whole = kind in ("ewma", "cyclic") or parameter == int(parameter)
     if not comma or not source or not (low <= parameter <= high and parameter > 0 and whole):
         return None
-    made = DerivedGroup(kind, source, parameter)
-    return made if str(made) == name else None
+    group = DerivedGroup(kind, source, parameter)
+    return group if str(group) == name else None
 
 
 def is_missing_group(name: str) -> bool:
-    """Whether a group tells of empty cells. A stream may bring such groups itself.
+    """Return whether a group marks empty cells. A stream may contain such groups itself.
 
     >>> is_missing_group("missing(age)"), is_missing_group("missing")
     (True, False)
@@ -97,10 +97,10 @@ def is_missing_group(name: str) -> bool:
     return name.startswith("missing(") and name.endswith(")")
 
 
-def check_feature(name: Any) -> str:
-    """The name of a derived group, or an error that says how they are written.
+def check_derived_name(name: Any) -> str:
+    """Return `name`, or raise an error if it is no name of a derived group.
 
-    >>> check_feature("bin(temp)")
+    >>> check_derived_name("bin(temp)")
     Traceback (most recent call last):
     chacha.errors.ConfigError: 'bin(temp)' is no derived group; they are written bins(GROUP,16), \
 onehot(GROUP), cyclic(GROUP,24), log(GROUP), missing(GROUP), lag(GROUP,3), ewma(GROUP,0.1), \
@@ -113,19 +113,23 @@ own(NAME), with label as a GROUP of lag and ewma
     raise ConfigError(f"{name!r} is no derived group; they are written {forms}")
 
 
-def derived_names_of(names: Iterable[str]) -> tuple[str, ...]:
-    """DerivedGroup groups as configurations hold them: sorted, each once.
+def sorted_derived_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of derived groups in canonical form: sorted, each once.
 
-    >>> derived_names_of(["log(b)", "bins(a,16)", "log(b)"])
+    >>> sorted_derived_names(["log(b)", "bins(a,16)", "log(b)"])
     ('bins(a,16)', 'log(b)')
     """
     if isinstance(names, str):
         raise ConfigError(f"features must be a list of derived groups, got {names!r}")
-    return tuple(sorted({check_feature(name) for name in names}))
+    return tuple(sorted({check_derived_name(name) for name in names}))
 
 
 class ColumnProfile(NamedTuple):
-    """What the first values of a column tell: a feature of a raw group, over the stream."""
+    """A profile of the first values of a column, which is a feature of a raw group.
+
+    `distinct` is the number of distinct values, `whole` whether all are whole numbers, `middle`
+    the median.
+    """
 
     group: str
     name: str
@@ -145,26 +149,26 @@ class OfferedGroup(NamedTuple):
 
 @dataclass(frozen=True)
 class DerivedFeatures:
-    """Which derived groups may be tried.
+    """The policy of derived features: which derived groups may be tried.
 
     Parameters
     ----------
     kinds
-        Kinds that are offered where a column looks as if they could help.
+        Kinds that are offered where the profile of a column suggests them.
     knots
-        Of bins: first these, then as many again times four, next to the others.
+        The number of knots of bins; finer bins with four times as many may follow beside them.
     more
-        Groups to offer beside them, such as `lag(label,3)` for streams in order of time.
+        Further groups to offer, such as `lag(label,3)` for streams in order of time.
     without
         Kinds, groups or derived groups that are never offered.
     functions
-        Functions of one's own: they are given a row as a mapping (column -> number, word, date,
-        None where a cell is empty) and return names with numbers, which are the group
-        `own(NAME)`. Sources are then read row by row.
+        Custom functions by name. A function gets a row as a mapping (column -> number, word, date,
+        or None where a cell is empty) and returns a mapping of names to numbers, which is the
+        group `own(NAME)`. Sources are then read row by row.
     first
-        The values that the knots of a column are made of.
+        The number of first values of a column that its knots are computed from.
     text
-        Whether something is derived from VW text too, not only from tables and dicts.
+        Whether groups are derived from VW text too, not only from tables and dicts.
 
     Examples
     --------
@@ -187,14 +191,17 @@ class DerivedFeatures:
     def __post_init__(self) -> None:
         wrong = [kind for kind in self.kinds if kind not in DEFAULT_KINDS]
         if wrong:
-            known = ", ".join(DEFAULT_KINDS)
-            raise ConfigError(f"there is no kind {wrong[0]!r} that is offered by itself; {known}")
+            kinds = ", ".join(DEFAULT_KINDS)
+            raise ConfigError(f"kinds must be among {kinds}, got {wrong[0]!r}")
         if not 2 <= self.knots <= 256 or not 8 <= self.first <= 10_000:
-            raise ConfigError(f"knots lie in 2 to 256 and first in 8 to 10000, got {self}")
+            raise ConfigError(
+                f"knots must lie in 2 to 256 and first in 8 to 10000, "
+                f"got knots={self.knots}, first={self.first}"
+            )
         for name in self.more:
-            check_feature(name)
+            check_derived_name(name)
         for name, function in self.functions.items():
-            check_feature(f"own({name})")
+            check_derived_name(f"own({name})")
             if not callable(function):
                 raise ConfigError(f"own({name}) must be a function, got {function!r:.60}")
 
@@ -204,7 +211,7 @@ class DerivedFeatures:
 
     @property
     def from_start(self) -> list[str]:
-        """Groups that are made known from the first example on: they may need its past.
+        """Groups that are derived from the first example on, because they may need the past.
 
         >>> DerivedFeatures(more=["lag(label,2)"], functions={"area": dict}).from_start
         ['lag(label,2)', 'own(area)']
@@ -212,27 +219,27 @@ class DerivedFeatures:
         return [*self.more, *(f"own({name})" for name in self.functions)]
 
     def offers(self, columns: Sequence[ColumnProfile]) -> list[OfferedGroup]:
-        """What may help, by what the columns look like."""
-        found: dict[str, str] = {}
+        """Return the groups that may help, by the profiles of the columns, and why."""
+        reasons: dict[str, str] = {}
         by_group = sorted(columns, key=lambda column: column.group)
         groups = {column.group for column in columns}
-        for group, own in groupby(by_group, key=lambda column: column.group):
-            if not BREAKS_NAMES.search(group):  # the group without a name has none to derive from
-                found.update(self._of_group(group, list(own)))
-        found = {name: why for name, why in found.items() if _is_free(name, groups)}
+        for group, members in groupby(by_group, key=lambda column: column.group):
+            if not BREAKS_NAMES.search(group):  # nothing is derived from the group without a name
+                reasons.update(self._of_group(group, list(members)))
+        reasons = {name: why for name, why in reasons.items() if _is_free(name, groups)}
         for name in self.more:
-            found[name] = "asked for"
+            reasons[name] = "asked for"
         for name in self.functions:
-            found[f"own({name})"] = "your function"
-        return [OfferedGroup(name, why) for name, why in found.items() if self._allowed(name)]
+            reasons[f"own({name})"] = "your function"
+        return [OfferedGroup(name, why) for name, why in reasons.items() if self._allowed(name)]
 
     def _allowed(self, name: str) -> bool:
-        made = derived(name)
-        assert made is not None
-        return not {name, made.kind, made.source} & set(self.without)
+        group = derived(name)
+        assert group is not None
+        return not {name, group.kind, group.source} & set(self.without)
 
     def _of_group(self, group: str, columns: Sequence[ColumnProfile]) -> Iterator[tuple[str, str]]:
-        """The offers for a raw group, by those of its columns that suit them."""
+        """Yield the derived groups of a raw group that suit its columns, and why."""
         if _is_missing(group):
             if "missing" in self.kinds:
                 yield group, "cells are missing"
@@ -257,10 +264,10 @@ class DerivedFeatures:
 
 
 def _is_missing(name: str) -> bool:
-    made = derived(name)
-    return made is not None and made.kind == "missing"
+    group = derived(name)
+    return group is not None and group.kind == "missing"
 
 
 def _is_free(name: str, groups: Collection[str]) -> bool:
-    """Whether the stream has no group of its own by that name."""
+    """Return whether the stream has no raw group of that name."""
     return name not in groups or _is_missing(name)

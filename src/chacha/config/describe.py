@@ -1,4 +1,4 @@
-"""Policies as JSON values: the name of a class and every constant it holds."""
+"""Policies as JSON values, for reports."""
 
 from __future__ import annotations
 

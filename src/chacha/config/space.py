@@ -1,7 +1,7 @@
-"""What may be tuned: products of groups, and numbers and words in their domains.
+"""The space of configurations: products of groups, and the domains of numbers and words.
 
-Every domain maps its values to [0, 1] and back, which is all that the numeric search
-(:mod:`chacha.rules.paper.flow2`) needs to know of it.
+Every domain maps its values to [0, 1] and back. The numeric searches
+(:mod:`chacha.rules.paper.flow2`, :mod:`chacha.rules.contest.value_steps`) work on that interval.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ __all__ = ["Choice", "Domain", "Integer", "Interactions", "LogUniform", "Space",
 
 @runtime_checkable
 class Domain(Protocol):
-    """The values one option may take, as a piece of the unit interval.
+    """The values that one option may take, mapped to the unit interval.
 
     >>> isinstance(Uniform(0, 1), Domain)
     True
     """
 
     def cast(self, value: Any) -> Value:
-        """`value` in the domain's own type; refuses what is of another kind."""
+        """Return `value` in the domain's type, or raise an error if it is of another kind."""
 
     def to_unit(self, value: Value) -> float:
-        """Where `value` lies in [0, 1]; values outside the domain go to the nearer end."""
+        """Return the point of `value` in [0, 1]; values outside the domain go to the nearer end."""
 
     def from_unit(self, u: float, at: Value) -> Value:
-        """The value at `u`, coming from the value `at`."""
+        """Return the value at the point `u`; `at` is the current value."""
 
     def step_floor(self, at: Value) -> float:
-        """The smallest step in [0, 1] that can change the value; 0 where there is none."""
+        """Return the smallest step in [0, 1] that can change the value; 0 if there is none."""
 
     @property
     def ordered(self) -> bool:
-        """Whether nearby points of [0, 1] are nearby values."""
+        """Whether nearby points in [0, 1] are nearby values."""
 
 
 class _Number:
@@ -85,7 +85,7 @@ class Uniform(_Number):
 
 @dataclass(frozen=True)
 class LogUniform(_Number):
-    """A positive number between `low` and `high`, by its logarithm.
+    """A positive number between `low` and `high`, uniform in its logarithm.
 
     >>> LogUniform(1e-4, 1).from_unit(0.5, at=1.0)
     0.01
@@ -109,7 +109,7 @@ class LogUniform(_Number):
 
 @dataclass(frozen=True)
 class Integer(_Number):
-    """A whole number from `low` to `high`, both included; `log` for scales.
+    """A whole number from `low` to `high`, both included; with `log`, uniform in its logarithm.
 
     >>> Integer(1, 5).from_unit(0.5, at=1)
     3
@@ -152,7 +152,7 @@ class Integer(_Number):
 
 @dataclass(frozen=True)
 class Choice:
-    """One of a few options: words, switches or numbers. Numbers count as ordered.
+    """One of a few options: words, switches or numbers. Numbers are ordered.
 
     >>> Choice("squared", "quantile").options
     ('squared', 'quantile')
@@ -170,7 +170,7 @@ class Choice:
 
     @property
     def ordered(self) -> bool:
-        """Numbers are ordered, words and switches are not."""
+        """Whether all options are numbers; words and switches are not ordered."""
         return all(isinstance(o, (int, float)) and not isinstance(o, bool) for o in self.options)
 
     def cast(self, value: Any) -> Value:
@@ -183,7 +183,7 @@ class Choice:
         return (self.options.index(value) + 0.5) / len(self.options)
 
     def cell(self, u: float) -> int:
-        """The option whose cell of [0, 1] holds `u`.
+        """Return the index of the option whose cell of [0, 1] contains `u`.
 
         >>> Choice("a", "b").cell(0.6)
         1
@@ -198,14 +198,14 @@ class Choice:
 
 
 AUTHORS_RATES = LogUniform(2e-10, 1.0)
-"""The learning rates that the paper's authors search."""
+"""The range of learning rates that the paper's authors search."""
 RATES = LogUniform(2**-11, 2**9)
-"""The learning rates of the recommended rules: ten steps of a factor of 4."""
+"""The range of learning rates of the recommended rules: ten steps of a factor of 4."""
 
 
 @dataclass(frozen=True)
 class Interactions:
-    """Products of groups may be added, up to `max_order` groups each (None: any).
+    """Products of groups may be added, with at most `max_order` groups each (None: no limit).
 
     >>> Interactions(max_order=3).max_order
     3
@@ -220,7 +220,7 @@ class Interactions:
 
 @dataclass(frozen=True)
 class Space:
-    """What may be tuned: interactions (or None), domains by option name, features (or None).
+    """What is tuned: interactions (or None), domains by option name, derived features (or None).
 
     >>> space = Space.of({"interactions": Interactions(), "learning_rate": LogUniform(2e-10, 1)})
     >>> print(space.initial({}, defaults={"learning_rate": 0.5}.get))
@@ -233,7 +233,7 @@ class Space:
 
     @classmethod
     def of(cls, space: Mapping[str, Interactions | DerivedFeatures | Domain] | Space) -> Space:
-        """The space described by a mapping of names to domains."""
+        """Return the space of a mapping of names to domains."""
         if isinstance(space, Space):
             return space
         if not isinstance(space, Mapping):
@@ -242,8 +242,9 @@ class Space:
         for key, domain in sorted(space.items()):
             for name, kind in (("interactions", Interactions), ("features", DerivedFeatures)):
                 if (key == name) != isinstance(domain, kind):
-                    told = f"{name}, and only it, takes {kind.__name__}(); {key}: {domain}"
-                    raise ConfigError(told)
+                    raise ConfigError(
+                        f"{name}, and only it, takes {kind.__name__}(), got {key}: {domain}"
+                    )
             if isinstance(domain, Interactions | DerivedFeatures):
                 continue
             if not isinstance(domain, Domain):
@@ -256,30 +257,31 @@ class Space:
         assert features is None or isinstance(features, DerivedFeatures)
         return cls(interactions, domains, features)
 
-    def reaching(self) -> Space:
-        """The space with the recommended range of rates, where it has the authors'.
+    def with_recommended_rates(self) -> Space:
+        """Return the space with the recommended range of rates instead of the authors'.
 
-        >>> Space.of({"learning_rate": AUTHORS_RATES}).reaching().domains["learning_rate"].high
+        >>> space = Space.of({"learning_rate": AUTHORS_RATES})
+        >>> space.with_recommended_rates().domains["learning_rate"].high
         512
         """
         domains = {key: RATES if d == AUTHORS_RATES else d for key, d in self.domains.items()}
         return Space(self.interactions, domains, self.features)
 
     def to_json(self) -> dict[str, str]:
-        """The space for reports: name -> domain as it prints.
+        """Return the space for reports: the printed form of each domain by name.
 
         >>> Space.of({"l2": Uniform(0, 1)}).to_json()
         {'l2': 'Uniform(low=0, high=1)'}
         """
-        told = {"interactions": self.interactions, "features": self.features, **self.domains}
-        return {key: str(domain) for key, domain in told.items() if domain is not None}
+        parts = {"interactions": self.interactions, "features": self.features, **self.domains}
+        return {key: str(domain) for key, domain in parts.items() if domain is not None}
 
     def initial(self, init: Mapping[str, Any], defaults: Any) -> Config:
-        """c_init: the given values, and the learner's default for every other key.
+        """Return c_init: the values of `init`, and the learner's default for every other key.
 
-        Values that are not in the space are fixed. A key without either is refused:
-        nothing is silently left untuned. If features are tuned, derived groups that are
-        multiplied are features too.
+        Values of `init` outside the space are fixed. A tuned key without a value and without a
+        default is refused, so that nothing is silently left untuned. If features are tuned, the
+        derived groups in products are added to the configuration's derived groups.
 
         >>> Space.of({"depth": Integer(1, 9)}).initial({}, defaults=dict().get)
         Traceback (most recent call last):
@@ -297,8 +299,8 @@ if it knows the option, give it an initial value: init={'depth': ...}, --init de
                     f"option, give it an initial value: init={{{key!r}: ...}}, --init {key}=..."
                 )
             values[key] = domain.cast(values[key])
-        made = Config(init.get("interactions", ()), values, init.get("features", ()))
-        if self.features is None:  # then a group of such a name is the stream's own
-            return made
-        names = {name for p in made.interactions for name in p if derived(name) is not None}
-        return made.with_derived(names)
+        config = Config(init.get("interactions", ()), values, init.get("features", ()))
+        if self.features is None:  # then a group of such a name is a raw group of the stream
+            return config
+        names = {name for p in config.interactions for name in p if derived(name) is not None}
+        return config.with_derived(names)

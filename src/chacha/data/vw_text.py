@@ -1,7 +1,9 @@
 """How Vowpal Wabbit reads text: its hash of names, its numbers, its forbidden characters.
 
-These are facts of the format, not of one learner: the core counts distinct features by
-VW's hash, so that every pool counts alike and memory stays bounded.
+These are properties of the format, not of one learner. The rules count distinct features by VW's
+hash, so that the counts do not depend on the pool and memory stays bounded.
+
+Twins: native/src/vw/hashing.hpp, native/src/vw/numbers.hpp
 """
 
 from __future__ import annotations
@@ -18,12 +20,14 @@ import numpy as np
 __all__ = [
     "BREAKS_NAMES",
     "FEW_DECIMALS",
+    "DEFAULT_GROUP",
     "FLOAT32_MAX",
     "INVERSE_POWERS",
     "SHORT",
     "SHORT_NUMBER",
     "SMALL_WHOLE",
     "escape",
+    "group_of",
     "hash_name",
     "murmur",
     "read_number",
@@ -32,17 +36,29 @@ __all__ = [
 ]
 
 FLOAT32_MAX = float(np.finfo(np.float32).max)
-FLOAT32_LEAST = float(np.finfo(np.float32).tiny)  # of the normal ones
+FLOAT32_LEAST = float(np.finfo(np.float32).tiny)  # the smallest normal number
+DEFAULT_GROUP = " "
+"""VW's name of the group without a name, as in `1 | x:2`."""
+SHORT = 200
+"""Longer names are not cached, so that memory is bounded."""
 _MASK = 0xFFFFFFFF
-SHORT = 200  # letters of names that are remembered, so that memory is bounded
 
 
 def _rotl(x: int, r: int) -> int:
     return ((x << r) | (x >> (32 - r))) & _MASK
 
 
+def group_of(part: str) -> str:
+    """Return the name of the group whose text, without its bar, is `part`.
+
+    >>> group_of("a:2 x:0.5 "), group_of(" x")
+    ('a', ' ')
+    """
+    return part.replace("\t", " ").partition(" ")[0].partition(":")[0] or DEFAULT_GROUP
+
+
 def murmur(data: bytes, seed: int) -> int:
-    """MurmurHash3, 32 bit, as VW uses it.
+    """Return the 32-bit MurmurHash3 that VW uses.
 
     >>> murmur(b"hello", 0)
     613153351
@@ -61,7 +77,7 @@ def murmur(data: bytes, seed: int) -> int:
 
 
 def hash_name(name: str, seed: int) -> int:
-    """VW's hash of a name: a whole number stands for itself, other names are hashed.
+    """Return VW's hash of a name; a whole number is its own hash, plus the seed.
 
     >>> hash_name("17", 5), hash_name("user", 0)
     (22, 2509520141)
@@ -73,7 +89,7 @@ def _hash(name: str, seed: int) -> int:
     data = name.encode().strip(bytes(range(0x21)))
     if all(48 <= byte <= 57 for byte in data):
         number = 0
-        for start in range(0, len(data), 1000):  # Python reads no longer numbers at once
+        for start in range(0, len(data), 1000):  # Python limits the digits of one int()
             part = data[start : start + 1000]
             number = (number * pow(10, len(part), 1 << 32) + int(part)) & _MASK
         return (number + seed) & _MASK
@@ -103,7 +119,7 @@ _BITS64 = struct.Struct("<Q")
 
 
 def _nearest(value: float) -> float:
-    """The nearest float32 of a number in its range."""
+    """Return the nearest float32 of a number within the range of float32."""
     return float(_FLOAT32.unpack(_FLOAT32.pack(value))[0])
 
 
@@ -117,14 +133,14 @@ def _pow10(exponent: int) -> np.float32:
 
 
 def _strtof(text: str) -> float:
-    """The nearest float32 of a decimal text, rounded once: not by way of a float64."""
+    """Return the nearest float32 of a decimal text, rounded once, not by way of a float64."""
     value = float(text)
     bits = _BITS64.unpack(_FLOAT64.pack(value))[0]
     if FLOAT32_LEAST <= abs(value) <= FLOAT32_MAX and bits & 0x1FFFFFFF != 0x10000000:  # no tie
         return _nearest(value)
     with np.errstate(all="ignore"):
         near = np.float32(value)
-        if math.isfinite(near) and float(near) != value:  # a tie, or what has become one
+        if math.isfinite(near) and float(near) != value:  # a tie in float64, exact or by rounding
             other = np.nextafter(near, np.float32(math.copysign(math.inf, value - float(near))))
             if float(near) + float(other) == 2 * value:
                 exact = Decimal(text) - Decimal(value)
@@ -133,7 +149,7 @@ def _strtof(text: str) -> float:
     return float(near)
 
 
-_EXACT = 7  # so many digits are added up without rounding
+_EXACT = 7  # float32 adds up this many digits without rounding
 
 
 def _accumulate(whole: str, decimals: str) -> np.float32:
@@ -148,10 +164,10 @@ def _accumulate(whole: str, decimals: str) -> np.float32:
 
 @lru_cache(maxsize=1 << 12)
 def read_number(text: str) -> float | None:
-    """The float32 that VW reads from `text`, or None if VW does not read a number there.
+    """Return the float32 that VW reads from `text`, or None if VW reads no number there.
 
-    VW adds up digits in float32, so the last bits differ from correct rounding.
-    `nan`, `inf` and hexadecimal numbers give NaN: no finite number stands there.
+    VW adds up digits in float32, so the last bits can differ from correct rounding.
+    `nan`, `inf` and hexadecimal numbers give NaN, because they are no finite numbers.
 
     >>> read_number("0.25"), read_number("red"), read_number("-1e3")
     (0.25, None, -1000.0)
@@ -171,8 +187,8 @@ def read_number(text: str) -> float | None:
         with np.errstate(all="ignore"):
             value = float(_accumulate(whole, decimals) * _pow10(power))
         return -value if sign else value
-    if found := _STRTOF.match(text):
-        if found.end() != len(text):
+    if match := _STRTOF.match(text):
+        if match.end() != len(text):
             return math.nan  # VW would read a number and lose the rest of the line
         return _strtof(text)
     return math.nan if _WORDS.match(text) else None
@@ -186,9 +202,9 @@ _ZERO = np.float32(0)  # -0 + 0 is 0
 
 
 def show_exactly(value: float) -> tuple[str, float]:
-    """A number as text, and the float32 that VW reads from it: exactly the nearest one.
+    """Return a number as text, and the float32 VW reads from it, which is the nearest one.
 
-    Where VW's own arithmetic would miss it, `e+0` makes VW call the C library instead.
+    Where VW's own arithmetic would miss it, a trailing `e+0` makes VW call the C library instead.
 
     >>> show_exactly(0.1), show_exactly(-0.7860628962516785), show_exactly(-1e-200)
     (('0.1', 0.10000000149011612), ('-0.7860629e+0', -0.7860628962516785), ('0.0', 0.0))
@@ -220,7 +236,7 @@ _show_whole = lru_cache(maxsize=2 * SMALL_WHOLE)(_show)
 
 
 def _is_read_exactly(text: str, exact: float) -> bool:
-    """Whether VW's own arithmetic reads `text` as this float32; not tried if it hardly can."""
+    """Return whether VW's arithmetic reads `text` as this float32; False where that is unlikely."""
     decimals = len(text) - 1 - text.index(".")
     if decimals > FEW_DECIMALS or len(text) > SHORT_NUMBER + (exact < 0):
         return False
@@ -234,7 +250,7 @@ _ESCAPED = re.compile(r"[\s:|%\x00]")
 
 
 def escape(name: str) -> str:
-    """`name` with what VW's text cannot hold written as %XX; distinct names stay distinct.
+    """Return `name` with the characters VW text cannot hold as %XX; distinct names stay distinct.
 
     >>> escape("trip distance"), escape("a:b|c"), escape("größe")
     ('trip%20distance', 'a%3Ab%7Cc', 'größe')
@@ -247,7 +263,7 @@ def _escape(name: str) -> str:
 
 
 def unescape(text: str) -> str:
-    """What :func:`escape` was given.
+    """Return the name that :func:`escape` turned into `text`.
 
     >>> unescape(escape("trip: 100%")), unescape("50%")
     ('trip: 100%', '50%')

@@ -56,13 +56,13 @@ class GuardedMoves:
         self.crowned, self.ended = moves.crowned, moves.ended
         self.candidates = moves.candidates
 
-    def next(self, asked: MoveRequest) -> Move | None:
+    def next(self, request: MoveRequest) -> Move | None:
         """What they propose."""
         try:
-            return self._moves.next(asked)
+            return self._moves.next(request)
         except Exception as error:
             self._failures.append(error)
-            self._core.restless = True
+            self._core.decide_anyway = True
             return None
 
 
@@ -237,7 +237,7 @@ class Driver(ABC):
         self._early += self._do(self._core.begin(self.observed))
         self._groups = groups if len(self._failures) == failures else None
         if self._groups is None and isinstance(self._core, Contest) and not self._core.S:
-            self._core.restless = False  # it is begun again with the next example
+            self._core.decide_anyway = False  # it is begun again with the next example
         alone = isinstance(self._core, Contest) and self._core.budget < 2
         self._begun = bool(self._core.S) or alone
 
@@ -296,7 +296,7 @@ class Driver(ABC):
 def start(pool: LivePool, starting: Starting, champion: Config, config: Config) -> None:
     """Give `config` a model: a copy of the champion's where rules and pool allow it, else empty.
 
-    >>> from chacha.data.example import parse_line
+    >>> from chacha.data.text_parser import parse_line
     >>> from chacha.pools.reference import ReferencePool
     >>> pool = ReferencePool()
     >>> pool.start(Config())

@@ -354,8 +354,8 @@ class NativeDriver(Driver):
     def _push(self) -> None:
         """What was decided, to the engine."""
         models = self.native.models
-        restless, self._withdrawn = self._withdrawn, False
-        self._link.push(models, restless)
+        decide_anyway, self._withdrawn = self._withdrawn, False
+        self._link.push(models, decide_anyway)
         self._config = {number: c for c, number in models.items()}
 
 

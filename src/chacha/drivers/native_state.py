@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from chacha._native import Engine
 from chacha.config.config import Config, Product
-from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
+from chacha.losses import LOSSES, Loss
 from chacha.pools.native import NativePool
 from chacha.rules.contest.betting import MASK, PairedBernstein, PairedBetting
 from chacha.rules.contest.blending import Blend, BlendGain, Blending, ChampionServes
@@ -21,7 +21,6 @@ from chacha.rules.paper.scheduler import FOREVER
 
 __all__ = ["ContestSync", "EngineSync", "PaperSync", "engine_sync"]
 
-LOSSES = (Squared, Logistic, Quantile, Poisson, Hinge)
 ServedBy = tuple[int, int, float]  # the champion, who is blended in, and its share
 
 
@@ -31,7 +30,7 @@ class EngineSync(Protocol):
     def sync(self) -> None:
         """The engine's sums as the algorithm's."""
 
-    def push(self, models: Mapping[Config, int], restless: bool) -> None:
+    def push(self, models: Mapping[Config, int], decide_anyway: bool) -> None:
         """What was decided, to the engine."""
 
     @property
@@ -43,7 +42,7 @@ def engine_sync(
     core: ChampionChallengers | Contest, pool: NativePool, loss: Loss
 ) -> EngineSync | None:
     """The link for an algorithm whose parts the engine knows; None if it does not."""
-    if type(loss) not in LOSSES:
+    if type(loss) not in LOSSES.values():
         return None
     if isinstance(core, ChampionChallengers):
         return (
@@ -99,12 +98,12 @@ class PaperSync:
             standing = core.standing[c]
             standing.n, standing.total, standing.weight = engine.standing(models[c])
 
-    def push(self, models: Mapping[Config, int], restless: bool) -> None:
+    def push(self, models: Mapping[Config, int], decide_anyway: bool) -> None:
         """What was decided, to the engine."""
         core = self.core
         tested, lease = core.tested, core.scheduler.lease
         contenders = [(models[c], c in tested, lease.get(c, FOREVER)) for c in core.live]
-        self.engine.set_contenders(contenders, models[core.incumbent], len(core.S), restless)
+        self.engine.set_contenders(contenders, models[core.incumbent], len(core.S), decide_anyway)
         self.config = {number: c for c, number in models.items()}
 
 
@@ -132,9 +131,9 @@ class ContestSync:
             burn_in=blending.burn_in,
             early=blending.early,
             decay=blending.decay,
-            noise=blending.noise,
-            wild=blending.wild,
-            harm=blending.harm,
+            noise=blending.standard_errors,
+            wild=blending.clip,
+            harm=blending.tolerance,
             champion_only=isinstance(blending, ChampionServes),
             share=core.screening.share,
             rate=core.screening.rate,
@@ -151,35 +150,39 @@ class ContestSync:
         core.t = self.engine.t
         self.screen.look_again()
         challengers, told, core.level, core.charged = self.engine.contest
-        other, serving.share, serving.most, serving.lost, serving.champion_lost = told
+        other, serving.share, serving.max_distance, serving.served_loss, serving.champion_loss = (
+            told
+        )
         live = core.B
         serving.other = None if other < 0 else live[other]
         for c, (_, _, pairing, helping) in zip(live, challengers, strict=True):
             for name, value in zip(PAIRING, pairing, strict=True):
                 setattr(core.pairings[c], name, value)
-            serving.helping[c] = BlendGain(*helping)
+            serving.gains[c] = BlendGain(*helping)
 
-    def push(self, models: Mapping[Config, int], restless: bool) -> None:
+    def push(self, models: Mapping[Config, int], decide_anyway: bool) -> None:
         """What was decided, to the engine."""
         core, serving = self.core, self.core.serving
         live = core.B
         challengers: list[Any] = []
         for c in live:
-            pairing, helping = core.pairings[c], serving.helping.get(c) or BlendGain()
+            pairing, helping = core.pairings[c], serving.gains.get(c) or BlendGain()
             challengers.append((models[c], core.lease[c], _FACTS(pairing), _SUMS(helping)))
-        restless = restless or core.restless
+        decide_anyway = decide_anyway or core.decide_anyway
         other = -1 if serving.other is None else live.index(serving.other)
-        told = (other, serving.share, serving.most, serving.lost, serving.champion_lost)
+        losses = serving.served_loss, serving.champion_loss
+        told = (other, serving.share, serving.max_distance, *losses)
         self.engine.set_contest(
-            models[core.champion], challengers, told, core.level, core.charged, restless
+            models[core.champion], challengers, told, core.level, core.charged, decide_anyway
         )
 
 
 PAIRING = (
-    *("number", "needed", "n", "reserve", "wealth", "against", "scale", "blocks", "parts"),
-    *("part", "part_harm", "seen", "total", "squares", "clips", "champion_loss", "loss"),
+    *("number", "needed", "n", "reserve", "wealth", "against", "scale", "blocks", "block_n"),
+    *("block_gain", "block_harm", "blocks_since_restart", "total", "squares", "clips"),
+    *("champion_loss", "loss"),
 )
-HELPING = ("n", "none", "half", "whole", "noise", "apart")
+HELPING = ("n", "none", "half", "whole", "squares", "square_distance")
 _FACTS, _SUMS = attrgetter(*PAIRING), attrgetter(*HELPING)
 
 
@@ -200,7 +203,7 @@ class NativeScreen:
         return self._products
 
     @property
-    def known(self) -> bool:
+    def ready(self) -> bool:
         """Whether every candidate had its looks, or its chances to be looked at."""
         return self.engine.screen_rounds >= self.looks
 

@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any, cast
 
 from chacha.config.config import Config
-from chacha.errors import ConfigError, PoolError
+from chacha.errors import ConfigError, PoolError, fail
 from chacha.export.feature_file import derived_in, features_path
 from chacha.export.transform import Transform
 from chacha.losses import loss_of
 from chacha.pools.native import NativePool
 from chacha.rulebook import Settings
 from chacha.vw.model_file import VWModel, read_vw_model
-from chacha.vw.options import fail
 
 __all__ = ["load_champion", "save_champion", "settings_of"]
 

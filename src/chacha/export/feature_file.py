@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from chacha.config.config import Config, Product, show_product
-from chacha.config.derived_groups import LABEL, check_feature, derived
-from chacha.errors import ConfigError
+from chacha.config.derived_groups import LABEL, check_derived_name, derived
+from chacha.errors import ConfigError, fail
 from chacha.features.column_stats import MOST_VALUES
 from chacha.features.derivation import Basis, Recipe
 from chacha.vw.model_file import BITS, read_vw_options
-from chacha.vw.options import LETTERS, PRODUCTS, fail, is_float32
+from chacha.vw.options import LETTERS, PRODUCTS, is_float32
 
 __all__ = ["FeatureFile", "belongs_to", "derived_in", "digest", "features_path"]
 
@@ -129,7 +129,7 @@ def _told(recipe: Recipe) -> dict[str, Any]:
 
 def _recipe(name: str, told: Mapping[str, Any]) -> Recipe:
     """A derived group, from JSON."""
-    made = derived(check_feature(name))
+    made = derived(check_derived_name(name))
     assert made is not None
     recipe = Recipe(made, clock=_whole(told["clock"], f"the clock of {name}"))
     for column in told["columns"]:

@@ -10,14 +10,15 @@ from typing import Any
 
 from chacha.config.config import Config
 from chacha.config.derived_groups import DerivedFeatures, is_missing_group
-from chacha.data.example import DEFAULT_GROUP, Example, Feature, parse_line
-from chacha.data.vw_text import BREAKS_NAMES, hash_name, show_exactly
+from chacha.data.example import Example, Feature
+from chacha.data.text_parser import parse_line
+from chacha.data.vw_text import BREAKS_NAMES, group_of, hash_name, show_exactly
+from chacha.errors import fail
 from chacha.export.feature_file import FeatureFile, belongs_to, derived_in, digest, features_path
 from chacha.features.derivation import Derivation, Recipe
 from chacha.intake import Intake
 from chacha.losses import loss_of
 from chacha.vw.model_file import read_vw_model
-from chacha.vw.options import fail
 
 __all__ = ["Transform"]
 
@@ -156,7 +157,7 @@ class Transform:
         if any(map(self._is_apart, groups)):
             groups = {name: own for name, own in groups.items() if not self._is_apart(name)}
             for text in example.body.split("|")[1:]:
-                name = _group_of(text)
+                name = group_of(text)
                 own_texts = given.setdefault(name, []) if self._is_apart(name) else texts
                 own_texts.append(f"|{text.rstrip(' ')}")
         else:
@@ -184,8 +185,3 @@ class Transform:
             word = str((hashed - seed) & 0xFFFFFFFF) if BREAKS_NAMES.search(feature) else feature
             words.append(word if value == 1.0 else f"{word}:{show_exactly(value)[0]}")
         return " ".join(words)
-
-
-def _group_of(text: str) -> str:
-    """The name of a group, from what stands behind its bar."""
-    return text.replace("\t", " ").partition(" ")[0].partition(":")[0] or DEFAULT_GROUP

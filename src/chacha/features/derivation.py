@@ -105,7 +105,7 @@ class DerivedGroups(Mapping[str, Sequence[Feature]]):
 class Derivation:
     """Makes derived groups of examples, and learns of examples what it needs for that.
 
-    >>> from chacha.data.example import parse_line
+    >>> from chacha.data.text_parser import parse_line
     >>> derivation = Derivation(first=10)
     >>> derivation.add(["bins(a,3)", "lag(label,2)"])
     >>> for i in range(10):

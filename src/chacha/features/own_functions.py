@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import Any
 
 from chacha.config.derived_groups import derived
-from chacha.data.example import DEFAULT_GROUP, Example, finite
-from chacha.data.vw_text import escape, unescape
+from chacha.data.example import Example, finite
+from chacha.data.vw_text import DEFAULT_GROUP, escape, unescape
 from chacha.errors import BadExample, ConfigError
 
 __all__ = ["OwnFunctions"]
@@ -22,7 +22,7 @@ class TextRow(Mapping[str, Any]):
     Words are words, and what is 0 is not there. Where two groups have a name, it is the first
     one's; `group.name` tells them apart.
 
-    >>> from chacha.data.example import parse_line
+    >>> from chacha.data.text_parser import parse_line
     >>> row = TextRow(parse_line("|a km:2 city=New%20York |b km:3"))
     >>> dict(row), row["b.km"], row.get("hour", 0.0)
     ({'km': 2.0, 'city': 'New York'}, 3.0, 0.0)
@@ -66,7 +66,7 @@ class OwnFunctions:
     They are given what the example was made of, by column: numbers, words, dates, None where a
     cell is empty.
 
-    >>> from chacha.data.example import parse_line
+    >>> from chacha.data.text_parser import parse_line
     >>> own = OwnFunctions({"speed": lambda x: {"kmh": x["km"] / x["h"]}})
     >>> own(parse_line("|a km:3 h:2")).line
     '|a km:3 h:2 |own(speed) kmh:1.5'

@@ -73,7 +73,7 @@ class Learner(Protocol):
 class SequentialPool:
     """A pool of learners made by `make`, asked one after the other.
 
-    >>> from chacha.data.example import parse_line
+    >>> from chacha.data.text_parser import parse_line
     >>> class Zero:
     ...     def predict(self, example): return 0.0
     ...     def learn(self, example): pass

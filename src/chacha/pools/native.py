@@ -16,6 +16,7 @@ from chacha.config.derived_groups import derived
 from chacha.data.example import Example
 from chacha.errors import PoolError
 from chacha.features.derivation import Basis, Recipe
+from chacha.losses import LOSSES
 from chacha.pools.base import refuse_damping, refuse_idle, refuse_live, refuse_unlabelled
 from chacha.vw.model_file import VWModel, VWState, write_vw_model
 
@@ -32,7 +33,6 @@ DEFAULTS: dict[str, Value] = {
     "power_t": 0.5,
     "quantile_tau": 0.5,
 }
-LOSSES = ("squared", "logistic", "quantile", "poisson", "hinge")
 MOST_BITS = 31
 NEGATIVE_IS_WRONG = ("initial_t", "l1", "l2", "learning_rate", "power_t")
 
@@ -85,7 +85,7 @@ class NativePool:
     `kernel` names one of the code paths this machine can run (`plain`, `avx2`, `avx512`); the
     best by default. All give the same bits.
 
-    >>> from chacha.data.example import parse_line
+    >>> from chacha.data.text_parser import parse_line
     >>> pool = NativePool()
     >>> pool.start(Config(["ab"], {"learning_rate": 0.25}))
     >>> for _ in range(3):
@@ -146,7 +146,7 @@ class NativePool:
         starts as if it had seen `damping` times the squared gradients of the source so far: with
         small steps.
 
-        >>> from chacha.data.example import parse_line
+        >>> from chacha.data.text_parser import parse_line
         >>> pool = NativePool()
         >>> pool.start(Config())
         >>> _ = pool.learn(parse_line("1 |a x |b y"))
@@ -258,7 +258,7 @@ class NativePool:
     def _visit(self, example: Example, learn: bool) -> Mapping[Config, float]:
         line = native_line(example)
         if example.derived:  # else the engine makes them
-            line += example.behind(sorted({name for c in self._models for name in c.derived}))
+            line += example.derived_text(sorted({name for c in self._models for name in c.derived}))
         try:
             found = self.engine.raw(line, list(self._models.values()), learn)
         except ValueError as error:

@@ -14,15 +14,15 @@ from typing import cast
 import numpy as np
 
 from chacha.config.config import Config, Value
-from chacha.data.example import DEFAULT_GROUP, Example, Feature
-from chacha.data.vw_text import FLOAT32_MAX, hash_name
+from chacha.data.example import Example, Feature
+from chacha.data.products import expand_product
+from chacha.data.vw_text import DEFAULT_GROUP, FLOAT32_MAX, hash_name
 from chacha.errors import PoolError
 from chacha.pools.base import SequentialPool, refuse_damping, refuse_idle, refuse_live
 
 __all__ = ["ReferenceLearner", "ReferencePool"]
 
 CONSTANT = 11650396
-FNV_PRIME = 16777619
 DEFAULTS: dict[str, Value] = {
     "bit_precision": 18,
     "learning_rate": 0.5,
@@ -67,7 +67,7 @@ class Slot:
 class ReferenceLearner:
     """A linear model over the groups and their products, learned as VW does by default.
 
-    >>> from chacha.data.example import parse_line
+    >>> from chacha.data.text_parser import parse_line
     >>> model = ReferenceLearner(Config(["ab"]))
     >>> for _ in range(3):
     ...     model.learn(parse_line("1 |a x |b y"))
@@ -237,29 +237,9 @@ class ReferenceLearner:
             groups = [every.get(name, ()) for _, _, name in product]
             if all(groups):
                 names = [name for _, _, name in product]
-                for x, index in self._expand(names, groups, 0, 0, ONE, 0):
-                    yield x, index, seed
-
-    def _expand(
-        self,
-        names: list[str],
-        groups: list[Sequence[Feature]],
-        depth: int,
-        start: int,
-        value: np.float32,
-        half: int,
-    ) -> Iterator[tuple[np.float32, int]]:
-        """The product of the groups from `depth` on; a repeated group gives combinations."""
-        last = depth == len(groups) - 1
-        for i in range(start, len(groups[depth])):
-            _, number, hashed = groups[depth][i]
-            x = f32(number) if depth == 0 else value * f32(number)
-            if last:
-                yield x, (half ^ hashed) & self.mask
-            else:
-                begin = i if names[depth + 1] == names[depth] else 0
-                next_half = FNV_PRIME * (half ^ hashed) & 0xFFFFFFFF
-                yield from self._expand(names, groups, depth + 1, begin, x, next_half)
+                numbers = [[(f32(value), hashed) for _, value, hashed in group] for group in groups]
+                for x, hashed in expand_product(names, numbers):
+                    yield x, hashed & self.mask, seed
 
 
 def _seed(group: str) -> int:
@@ -288,7 +268,7 @@ class ReferencePool(SequentialPool):
         A weight that it meets first in a product or a derived group which `source` does not have
         is damped.
 
-        >>> from chacha.data.example import parse_line
+        >>> from chacha.data.text_parser import parse_line
         >>> pool = ReferencePool()
         >>> pool.start(Config())
         >>> _ = pool.learn(parse_line("1 |a x |b y"))

@@ -97,7 +97,7 @@ def vw_options() -> Mapping[str, Value | None]:
 class VWPool:
     """Live models that are Vowpal Wabbit workspaces.
 
-    >>> from chacha.data.example import parse_line
+    >>> from chacha.data.text_parser import parse_line
     >>> pool = VWPool()
     >>> pool.start(Config(["ab"], {"learning_rate": 0.25}))
     >>> for _ in range(3):
@@ -137,7 +137,7 @@ class VWPool:
 
         VW cannot damp its first steps: `damping` has no effect here.
 
-        >>> from chacha.data.example import parse_line
+        >>> from chacha.data.text_parser import parse_line
         >>> pool = VWPool()
         >>> pool.start(Config())
         >>> _ = pool.learn(parse_line("1 |a x |b y"))
@@ -205,10 +205,10 @@ class VWPool:
             if config not in self._alone:
                 together.setdefault(config.derived, []).append(config)
                 continue
-            with self._parsed(workspace, line + given.behind(config.derived)) as example:
+            with self._parsed(workspace, line + given.derived_text(config.derived)) as example:
                 predictions[config] = _turn(workspace, example, learn)
         for features, configs in together.items():
-            predictions |= self._share(line + given.behind(features), configs, learn)
+            predictions |= self._share(line + given.derived_text(features), configs, learn)
         return {config: predictions[config] for config in self._models}
 
     def _share(self, line: str, configs: Sequence[Config], learn: bool) -> dict[Config, float]:

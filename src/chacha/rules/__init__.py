@@ -1,4 +1,4 @@
-"""The rules: what is decided, from values alone. No learner, no file, no clock.
+"""The rules make decisions from values alone, without a learner, a file or a clock.
 
 `paper` holds the algorithms of the paper, `contest` the recommended rules.
 """

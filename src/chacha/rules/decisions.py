@@ -1,4 +1,4 @@
-"""Decisions: what the algorithm did, as records. Everything that shows a run reads these."""
+"""Decisions of the rules, as records. Everything that reports a run reads these."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ _KINDS: dict[str, type[Decision]] = {}
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """One decision, taken at the end of example `t`, about configuration `config`.
+    """One decision about configuration `config`, taken at the end of example `t`.
 
-    With paired evidence, `odds` are the odds that led to it, and `needed` those that promote (or,
-    for an elimination, eliminate); then `upper`, `lower` and the like are mean losses over the
-    same examples.
+    The recommended rules set `odds` and `needed`: the odds that led to the decision, and those
+    needed for a promotion or, in :class:`Eliminated`, for an elimination. Their `upper`, `lower`,
+    `champion_upper` and `champion_lower` are mean losses over the challenger's examples. The
+    paper's rules leave `odds` and `needed` None.
 
     >>> decision_from_json(WentLive(0, Config(["ab"]), lease=75).to_json())
     WentLive(t=0, config=Config(interactions=(('a', 'b'),), values=mappingproxy({})), lease=75, \
@@ -45,9 +46,9 @@ why=None)
         _KINDS[cls.__name__] = cls
 
     def to_json(self) -> dict[str, Any]:
-        """A JSON object that :func:`decision_from_json` reads back exactly."""
+        """Return a JSON object that :func:`decision_from_json` reads back exactly."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
-        for name in ("odds", "needed", "why"):  # where there is something to tell
+        for name in ("odds", "needed", "why"):  # left out if None
             if values.get(name, 0) is None:
                 del values[name]
         plain = {k: v.to_json() if isinstance(v, Config) else v for k, v in values.items()}
@@ -56,9 +57,11 @@ why=None)
 
 @dataclass(frozen=True, slots=True)
 class WentLive(Decision):
-    """A challenger got a slot and an empty model (Algorithm 2, lines 11-13).
+    """A challenger got a slot, a model and a lease (Algorithm 2, lines 11-13).
 
-    `why` tells why it was proposed, if there is something to tell.
+    The model is empty under the paper's rules, and by default a copy of the champion's under the
+    recommended rules (:mod:`chacha.rules.starting`). `why` gives the reason for the proposal, if
+    there is one to report.
 
     >>> WentLive(0, Config(["ab"]), lease=75).kind
     'WentLive'
@@ -70,7 +73,11 @@ class WentLive(Decision):
 
 @dataclass(frozen=True, slots=True)
 class LeaseDoubled(Decision):
-    """A live challenger used up its lease of n examples (Algorithm 2, line 7).
+    """The lease of a live challenger was doubled after n examples (Algorithm 2, line 7).
+
+    Under the paper's rules every lease that ends is doubled, and the challenger may retire at the
+    same time. Under the recommended rules a lease is doubled only if the odds have grown enough;
+    otherwise the challenger retires.
 
     >>> LeaseDoubled(75, Config(["ab"]), lease=150, n=75).lease
     150
@@ -86,7 +93,8 @@ class LeaseDoubled(Decision):
 class Retired(Decision):
     """A challenger left its slot and lost its model (Algorithm 2, lines 4 and 9).
 
-    `eliminated` tells the two apart: True for line 4 (it is no longer in S).
+    `eliminated` is True for line 4, when the challenger is no longer in S. Under the recommended
+    rules the other challengers also retire when one is promoted.
 
     >>> Retired(75, Config(["ab"]), n=75, eliminated=False).n
     75
@@ -116,7 +124,9 @@ class Eliminated(Decision):
 
 @dataclass(frozen=True, slots=True)
 class Promoted(Decision):
-    """A challenger is better than the champion and takes its place (Algorithm 1, line 13).
+    """A challenger is better than the champion and replaces it (Algorithm 1, line 13).
+
+    The dethroned champion stays live as a challenger.
 
     >>> p = Promoted(9, Config(["ab"]), Config(), n=9, upper=1.0, champion_lower=2.0, margin=0.5)
     >>> p.dethroned == Config()
@@ -133,7 +143,7 @@ class Promoted(Decision):
 
 
 def decision_from_json(data: Mapping[str, Any]) -> Decision:
-    """The decision that :meth:`Decision.to_json` wrote.
+    """Return the decision that :meth:`Decision.to_json` wrote.
 
     >>> decision_from_json({"kind": "Danced"})
     Traceback (most recent call last):
@@ -141,9 +151,9 @@ def decision_from_json(data: Mapping[str, Any]) -> Decision:
     """
     values = dict(data)
     kind = _KINDS.get(cast("str", values.pop("kind", "")))
-    known = {} if kind is None else {f.name: f.default is MISSING for f in fields(kind)}
-    needed = {name for name, must in known.items() if must}
-    if kind is None or not needed <= set(values) <= set(known):
+    required_by_name = {} if kind is None else {f.name: f.default is MISSING for f in fields(kind)}
+    required = {name for name, must in required_by_name.items() if must}
+    if kind is None or not required <= set(values) <= set(required_by_name):
         raise DataError(f"not a decision: {data!r}")
     for name in ("config", "champion", "dethroned"):
         if not isinstance(values.get(name, {}), Mapping):

@@ -1,8 +1,7 @@
-"""ConfigOracle: what to try next to this champion.
+"""ConfigOracle: proposes configurations to try beside a champion.
 
-An oracle is a function, or any object that can be called, of the champion and the names
-of the groups seen so far. Configurations it has proposed before are dropped by the
-algorithm, so an oracle need not remember.
+An oracle is a callable of the champion and the names of the groups so far. The algorithm drops
+configurations that were proposed before, so an oracle need not remember them.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ __all__ = ["ConfigOracle", "proposals_of"]
 
 
 class ConfigOracle(Protocol):
-    """Proposes challengers. A user's own oracle is one small function or class.
+    """Proposes challengers. A custom oracle is one small function or class.
 
     >>> def halve_the_rate(champion: Config, groups: Sequence[str]) -> list[Config]:
     ...     return [champion.with_values(learning_rate=champion.values["learning_rate"] / 2)]
@@ -26,16 +25,16 @@ class ConfigOracle(Protocol):
     """
 
     def __call__(self, champion: Config, groups: Sequence[str]) -> Iterable[Config]:
-        """Configurations to try next to `champion`."""
+        """Return configurations to try beside `champion`."""
 
 
 def proposals_of(oracle: ConfigOracle, champion: Config, groups: Sequence[str]) -> list[Config]:
-    """What an oracle proposes, or an error that names it if that is not configurations.
+    """Return the proposals of an oracle, or raise an error if they are not configurations.
 
-    A derived group of a product is one of the features too, whether the oracle says so or not.
+    A derived group that occurs in a product is added to the configuration's derived groups.
 
-    >>> (found,) = proposals_of(lambda c, groups: [Config([("a", "log(b)")])], Config(), "ab")
-    >>> found.derived
+    >>> (c,) = proposals_of(lambda c, groups: [Config([("a", "log(b)")])], Config(), "ab")
+    >>> c.derived
     ('log(b)',)
     >>> proposals_of(lambda champion, groups: ["ab"], Config(), "ab")
     Traceback (most recent call last):
@@ -44,15 +43,18 @@ def proposals_of(oracle: ConfigOracle, champion: Config, groups: Sequence[str]) 
     proposals = oracle(champion, groups)
     if not isinstance(proposals, Iterable):
         raise ConfigError(f"the oracle must return configurations, got {proposals!r:.60}")
-    found = list(proposals)
-    for c in found:
+    configs = list(proposals)
+    for c in configs:
         if not isinstance(c, Config):
             raise ConfigError(f"the oracle must propose configurations, got {c!r:.60}")
-    return [_with_its_features(c, groups) for c in found]
+    return [_with_derived_factors(c, groups) for c in configs]
 
 
-def _with_its_features(config: Config, groups: Sequence[str]) -> Config:
-    """With the derived groups of its products; a raw group may have a name like theirs."""
+def _with_derived_factors(config: Config, groups: Sequence[str]) -> Config:
+    """Return the configuration with the derived groups of its products.
+
+    A name of a raw group may have the form of a derived group; it is not derived.
+    """
     names = {name for p in config.interactions for name in p if name.endswith(")")}
     if names:
         names = {n for n in names.difference(groups, config.derived) if derived(n) is not None}

@@ -1,4 +1,7 @@
-"""Progressive validation: the losses of predictions made before learning (section 3.1)."""
+"""Progressive validation: the losses of predictions made before learning (section 3.1).
+
+Twin: native/src/rules/standing.hpp
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ __all__ = ["Standing"]
 
 @dataclass(slots=True)
 class Standing:
-    """Progressive validation: what one live model lost so far (L^PV, section 3.1).
+    """The progressive validation loss of one live model so far (L^PV, section 3.1).
 
     >>> s = Standing()
     >>> s.add(1.0); s.add(4.0, weight=0.5)
@@ -22,12 +25,12 @@ class Standing:
     weight: float = 0.0
 
     def add(self, loss: float, weight: float = 1.0) -> None:
-        """Charge one example's loss, made before the model learned from it."""
+        """Charge the loss on one example, predicted before the model learned from it."""
         self.n += 1
         self.total += weight * loss
         self.weight += weight
 
     @property
     def mean(self) -> float:
-        """L^PV: the (weighted) mean loss; 0 before the first example."""
+        """L^PV: the weighted mean loss; 0 before the first example."""
         return self.total / self.weight if self.weight > 0 else 0.0

@@ -1,4 +1,7 @@
-"""What the stream has shown so far: the label range, the groups, their distinct features."""
+"""Facts about the stream so far: the label range, the groups, their distinct features.
+
+Twin: native/src/rules/stream_facts.hpp
+"""
 
 from __future__ import annotations
 
@@ -62,7 +65,7 @@ class ObservedStream:
     Features are counted by VW's hash at `bits` bits. This bounds memory: a group never counts
     more than 2^bits features.
 
-    >>> from chacha.data.example import parse_line
+    >>> from chacha.data.text_parser import parse_line
     >>> facts = ObservedStream()
     >>> for line in ("1 |a x y |b u", "3 |a x z |b u v"):
     ...     facts.observe(parse_line(line))
@@ -109,7 +112,7 @@ class ObservedStream:
     def complexity(self, config: Config) -> float:
         """Return d_c.
 
-        >>> from chacha.data.example import parse_line
+        >>> from chacha.data.text_parser import parse_line
         >>> facts = ObservedStream()
         >>> facts.observe(parse_line("1 |a x y z"))
         >>> facts.complexity(Config([("a", "a")]))  # 3 + 3·4/2
@@ -127,7 +130,7 @@ class ObservedStream:
 class ScoredExample(NamedTuple):
     """One labelled example: what the live models predicted for it, and what was served.
 
-    >>> from chacha.data.example import parse_line
+    >>> from chacha.data.text_parser import parse_line
     >>> ScoredExample(parse_line("1 |a x"), {Config(): 0.5}, 0.5, 1.0, 1.0, Squared()).y
     1.0
     """

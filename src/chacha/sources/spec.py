@@ -12,8 +12,7 @@ from enum import Enum
 from fnmatch import fnmatchcase
 from typing import Any, TypeVar
 
-from chacha.data.example import DEFAULT_GROUP
-from chacha.data.vw_text import escape
+from chacha.data.vw_text import DEFAULT_GROUP, escape
 from chacha.errors import ConfigError
 
 __all__ = [

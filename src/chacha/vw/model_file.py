@@ -1,15 +1,16 @@
 """VW's binary model files, written and read without VW.
 
-What VW 9 keeps in a file, and what it forgets:
+What VW 9 saves in a file, and what it does not:
 
-- the products, `--learning_rate`, `--power_t`, `--noconstant` and the update's switches
-  are options in the file; `--bit_precision` and `--initial_t` are fields of it;
-- the loss and its parameters, `--l1`, `--l2` and the bounds of predictions are **not** in
-  it. Who goes on learning repeats them: :func:`continue_args`. To predict (`-t`), nothing
-  needs to be repeated. A file that is written `self_contained` holds them too.
+- The products, `--learning_rate`, `--power_t`, `--noconstant` and the switches of the update
+  are options in the file; `--bit_precision` and `--initial_t` are fields of it.
+- The loss and its parameters, `--l1`, `--l2` and the bounds of predictions are **not** in it
+  (:data:`chacha.vw.options.UNSAVED`). To continue learning, repeat them on VW's command line.
+  To predict (`-t`), nothing has to be repeated. A file written with `self_contained` holds
+  these options too.
 
 A weight has three numbers: the weight, the sum of squared gradients (adaptive) and the
-largest value seen (normalized). That is VW's default update; others are refused.
+largest absolute value so far (normalized). That is VW's default update; others are refused.
 """
 
 from __future__ import annotations
@@ -28,11 +29,10 @@ from numpy.typing import NDArray
 
 from chacha.config.config import Config
 from chacha.data.vw_text import murmur
+from chacha.errors import fail
 from chacha.vw.options import (
     MOST_BITS,
-    REPEATED,
     check_config,
-    fail,
     is_float32,
     option_words,
     options_text,
@@ -42,7 +42,6 @@ from chacha.vw.options import (
 __all__ = [
     "VWModel",
     "VWState",
-    "continue_args",
     "read_vw_model",
     "read_vw_options",
     "write_vw_model",
@@ -51,14 +50,14 @@ __all__ = [
 VERSION = b"9.11.0\0"  # the first of 9.11, so that none of them warns of a newer file
 BITS = 18  # VW's default
 
-# initial_t, sum_norm_x, t, 2 sums of loss, dump interval, labels' range, 3 weighted counts,
+# initial_t, sum_norm_x, t, 2 sums of loss, dump interval, label range, 3 weighted counts,
 # 2 counts, total_weight, 1 weighted count, the pass, gravity, contraction
 _STATE = struct.Struct("<f4d3f3d2Q2dQ2d")
 
 
 @dataclass
 class VWState:
-    """What VW keeps besides weights: its clock, its norms, the labels' range, l1 and l2.
+    """VW's state besides the weights: its clock, its norms, the label range, l1 and l2.
 
     >>> from chacha.config.config import Config
     >>> VWState.start(Config(values={"loss_function": "logistic"})).high
@@ -71,12 +70,12 @@ class VWState:
     t: float = 0.0
     low: float = 0.0  # the smallest label so far: predictions are clipped to the range
     high: float = 0.0
-    gravity: float = 0.0  # what l1 has added up
-    contraction: float = 1.0  # what l2 has multiplied up
+    gravity: float = 0.0  # the accumulated effect of l1
+    contraction: float = 1.0  # the accumulated factor of l2
 
     @classmethod
     def start(cls, config: Config) -> VWState:
-        """The state of a model that has learned nothing."""
+        """Return the state of a model before its first example."""
         values = config.values
         keys = ("initial_t", "min_prediction", "max_prediction")
         t, low, high = (float(np.float32(values.get(key, 0))) for key in keys)
@@ -126,32 +125,18 @@ class VWModel:
         return self.weight, self.adaptive, self.normalized
 
 
-def continue_args(config: Config) -> list[str]:
-    """The words that VW needs besides `-i FILE` to go on learning exactly as before.
-
-    VW does not keep these options in the file, whoever wrote it. The other options of
-    `config` may be repeated too; that changes nothing.
-
-    >>> from chacha.config.config import Config
-    >>> config = Config(["ab"], {"learning_rate": 0.1, "loss_function": "logistic", "l1": 1e-6})
-    >>> continue_args(config)
-    ['--l1', '1e-06', '--loss_function', 'logistic']
-    """
-    return Config((), {k: v for k, v in config.values.items() if k in REPEATED}).vw_arg_list()
-
-
 def write_vw_model(
     path: str | os.PathLike[str], model: VWModel, *, self_contained: bool = False
 ) -> None:
     """Write a model that VW 9.11 or later loads with `-i`.
 
-    The bytes are VW's own, but for the version and for statistics (losses, counts of
-    examples), which VW forgets when it loads a file. With `initial_t` all 2^bits weights
+    The bytes equal those VW writes, except for the version and for statistics (losses, counts of
+    examples), which VW discards when it loads a file. With `initial_t` all 2^bits weights
     are written, because VW does not set the untouched ones when it loads.
 
-    `self_contained` adds the options of :func:`continue_args` to the file: `-i FILE` is
-    enough then. VW takes that, refuses other values of them on its command line, and
-    leaves them out when it saves the model itself.
+    `self_contained` adds the options of :data:`chacha.vw.options.UNSAVED` to the file, so that
+    `-i FILE` is enough to continue learning. VW accepts that, refuses other values of them on its
+    command line, and leaves them out when it saves the model itself.
 
     >>> import tempfile
     >>> from chacha.config.config import Config
@@ -175,7 +160,7 @@ def write_vw_model(
         body = b"\x01" + _STATE.pack(*clock, 0, 0, 0, 0, 0, *ends)
     except (OverflowError, struct.error) as error:
         fail(name, f"VW cannot hold a number of the state ({error}): {state}", error)
-    aside = Path(f"{name}.writing")  # as VW does: never half a model
+    aside = Path(f"{name}.writing")  # as VW does, so that the file is never half a model
     try:
         with aside.open("wb") as file:
             file.write(head + body)
@@ -188,11 +173,11 @@ def write_vw_model(
 def read_vw_model(path: str | os.PathLike[str]) -> VWModel:
     """Read a model that VW 9 or :func:`write_vw_model` saved.
 
-    Weights stand in the order of the file; VW writes them by index. What VW did not keep
-    is not in the configuration (see :func:`continue_args`), nor are an id, a random seed
-    and a bit precision of 18. VW's products by letter (`-q ab`) stand for all groups that
-    begin so; here they become the products of the groups that are called `a` and `b`.
-    Sums over such products may be added up in another order, so last bits may differ.
+    Weights are in the order of the file; VW writes them by index. Options that VW did not save
+    (:data:`chacha.vw.options.UNSAVED`) are not in the configuration, nor are an id, a random seed
+    and a bit precision of 18. VW's products by letter (`-q ab`) apply to all groups that
+    begin with the letter; here they become products of the groups named `a` and `b`.
+    Sums over such products may be added up in another order, so the last bits may differ.
 
     Refused: other learners and updates, `--predict_only_model`, wildcards, damaged files.
 
@@ -211,7 +196,7 @@ def read_vw_model(path: str | os.PathLike[str]) -> VWModel:
 
 
 def read_vw_options(path: str | os.PathLike[str]) -> tuple[int, list[tuple[str, list[str]]]]:
-    """The bits of a model of VW 9 and the options in it, also of those that are not read here.
+    """Return the bits and options of a VW 9 model, even if :func:`read_vw_model` refuses it.
 
     >>> read_vw_options("nowhere.vw")
     Traceback (most recent call last):
@@ -230,18 +215,18 @@ def _bytes(name: str) -> bytes:
 
 
 def _check_initial_t(name: str, model: VWModel) -> None:
-    given, held = model.config.values.get("initial_t", 0), model.state.initial_t
-    if not is_float32(held) or np.float32(given) != np.float32(held):
-        fail(name, f"initial_t is {given} in the configuration and {held} in the state")
+    configured, actual = model.config.values.get("initial_t", 0), model.state.initial_t
+    if not is_float32(actual) or np.float32(configured) != np.float32(actual):
+        fail(name, f"initial_t is {configured} in the configuration and {actual} in the state")
 
 
 def _row(bits: int) -> np.dtype[Any]:
-    """One weight in the file. Indices of 31 bits and more take eight bytes."""
+    """Return the layout of one weight. Indices of 31 bits and more take eight bytes."""
     return np.dtype([("index", "<u8" if bits >= 31 else "<u4"), ("numbers", "<f4", (3,))])
 
 
 def _rows(name: str, model: VWModel, bits: int) -> NDArray[Any]:
-    """The weights as they stand in the file."""
+    """Return the weights in the layout of the file."""
     index, columns = np.asarray(model.index), [np.asarray(c) for c in model._columns()]
     if index.ndim != 1 or any(column.shape != index.shape for column in columns):
         shapes = [array.shape for array in (index, *columns)]
@@ -271,7 +256,7 @@ def _check_index(name: str, index: NDArray[Any], bits: int) -> None:
 
 
 def _header(state: VWState, bits: int, options: bytes) -> bytes:
-    """All before the state."""
+    """Return everything before the state."""
     sizes = [struct.pack("<I", len(text)) for text in (VERSION, b"\0", options + b"\0")]
     low, high = struct.pack("<f", state.low), struct.pack("<f", state.high)
     none = struct.pack("<I", 0)  # lda, ngrams, skips
@@ -281,12 +266,12 @@ def _header(state: VWState, bits: int, options: bytes) -> bytes:
 
 
 def _checksum(pieces: Iterable[bytes]) -> int:
-    """VW's checksum of what it writes piece by piece after the version."""
+    """Return VW's checksum of the pieces it writes after the version."""
     return reduce(lambda seed, piece: murmur(piece, seed), pieces, 0)
 
 
 class _Pieces:
-    """A file, read piece by piece. No piece is larger than what is left of the file."""
+    """A file, read piece by piece. No piece is larger than the rest of the file."""
 
     def __init__(self, name: str, data: bytes) -> None:
         self._name, self._data = name, data
@@ -304,7 +289,7 @@ class _Pieces:
         return int.from_bytes(self._take(4), "little")
 
     def _text(self) -> str:
-        """A text with its length before it and a zero after it."""
+        """Read a text with its length before it and a zero after it."""
         size = self._whole()
         try:
             text, _, rest = self._take(size).decode().partition("\0")
@@ -315,9 +300,9 @@ class _Pieces:
         return text
 
     def header(self) -> tuple[bytes, int, str]:
-        """The labels' range, the bits, the options."""
+        """Read the label range, the bits and the options."""
         if not re.match(rb"[\x02-\x20]\0\0\0[0-9]+\.[0-9]+\.[0-9]+(-\w+)?\0", self._data):
-            fail(self._name, "is not a VW model: no version stands at its beginning")
+            fail(self._name, "is not a VW model: it does not begin with a version")
         if not (version := self._text()).startswith("9."):
             fail(self._name, f"VW {version} saved it, but only models of VW 9 are read here")
         self._taken.clear()
@@ -338,7 +323,7 @@ class _Pieces:
         return span, bits, options
 
     def state(self, span: bytes) -> VWState:
-        """The state, whose labels' range must be the header's."""
+        """Read the state; its label range must be the header's."""
         if (resume := self._take(1)) == b"\0":
             what = "it has weights only (--predict_only_model) and cannot go on learning"
             fail(self._name, f"{what}; save it without that option")
@@ -350,7 +335,7 @@ class _Pieces:
         return VWState(initial_t, norm, weight, t, low, high, *fields[16:])
 
     def weights(self, bits: int, initial_t: float) -> tuple[NDArray[Any], ...]:
-        """Indices, weights, adaptive and normalized numbers, without untouched weights."""
+        """Read indices, weights, adaptive and normalized numbers, without untouched weights."""
         row, left = _row(bits), len(self._data) - self._at
         if left % row.itemsize:
             fail(self._name, f"it ends within a weight, at byte {len(self._data)}: it is cut")

@@ -71,7 +71,7 @@ def test_a_pool_that_cannot_copy_is_told() -> None:
         def close(self) -> None:
             pass
 
-    told = "SequentialPool cannot copy a model: challengers start empty"
+    note = "SequentialPool cannot copy a model: challengers start empty"
     model = ChaCha(pool=SequentialPool(lambda config: Mean()), space={})
-    assert told in str(model.run("synth:fried,n=20"))
-    assert told not in str(ChaCha(pool=NativePool()).run("synth:fried,n=20"))
+    assert note in str(model.run("synth:fried,n=20"))
+    assert note not in str(ChaCha(pool=NativePool()).run("synth:fried,n=20"))

@@ -33,7 +33,7 @@ from tests.support.contest import (
 )
 from tests.support.scripted import ScriptedOracle, World, conf, name_of
 
-NEVER = PairedBetting(alpha=1e-300, renews=1e6)  # nobody is promoted, nothing is renewed
+NEVER = PairedBetting(alpha=1e-300, renews=1e6)  # no promotions, no renewed leases
 
 
 def test_the_first_challengers_fill_the_slots() -> None:
@@ -46,14 +46,14 @@ def test_the_dethroned_champion_stays_and_the_others_leave() -> None:
     core, world = scripted({"init": ["x", "y"], "x": ["z"]}), World()
     core.begin(world)
     before = core.pairings[conf("x")]
-    told = until(core, world, {"init": 1.0, "x": 0.5, "y": 1.0}, "Promoted")
-    assert kinds(told) == ["Promoted", "Retired", "WentLive"]
-    assert [name_of(d.config) for d in told] == ["x", "y", "z"]
+    decisions = until(core, world, {"init": 1.0, "x": 0.5, "y": 1.0}, "Promoted")
+    assert kinds(decisions) == ["Promoted", "Retired", "WentLive"]
+    assert [name_of(d.config) for d in decisions] == ["x", "y", "z"]
     assert before.odds >= before.needed
     assert [name_of(c) for c in core.live] == ["x", "init", "z"]
     again = core.pairings[conf("init")]
     assert (again.n, again.number, again.reserve, again.odds) == (0, 3, 0.5, 1.0)
-    assert core.came_by[conf("init")].kind == DETHRONED
+    assert core.move_of[conf("init")].kind == DETHRONED
     assert core.lease[conf("init")] > core.lease[conf("z")]
 
 
@@ -61,17 +61,17 @@ def test_a_dethroned_champion_that_is_better_wins_back() -> None:
     core, world = scripted({"init": ["x"], "x": ["z"]}, budget=2), World()
     core.begin(world)
     until(core, world, {"init": 1.0, "x": 0.5}, "Promoted")
-    told = until(core, world, {"init": 0.5, "x": 1.0}, "Promoted")
+    decisions = until(core, world, {"init": 0.5, "x": 1.0}, "Promoted")
     assert (name_of(core.champion), core.B) == ("init", [conf("x")])
-    assert name_of(told[0].config) == "init"
+    assert name_of(decisions[0].config) == "init"
 
 
 def test_a_dethroned_champion_that_is_no_better_leaves_in_the_end() -> None:
     core, world = scripted({"init": ["x"], "x": ["z"]}, budget=2), World()
     core.begin(world)
     until(core, world, {"init": 1.0, "x": 0.5}, "Promoted")
-    told = until(core, world, {"init": 0.5, "x": 0.5}, "Retired")
-    assert [name_of(d.config) for d in told] == ["init", "z"]
+    decisions = until(core, world, {"init": 0.5, "x": 0.5}, "Retired")
+    assert [name_of(d.config) for d in decisions] == ["init", "z"]
 
 
 @pytest.mark.parametrize("patience", [1, 150, 700])
@@ -79,19 +79,19 @@ def test_nobody_is_eliminated_before_the_patience_ends(patience: int) -> None:
     evidence = PairedBetting(patience=patience, eliminates=2.0)
     core, world = scripted({"init": ["x"]}, budget=2, evidence=evidence, first_lease=5000), World()
     core.begin(world)
-    told = until(core, world, {"init": 1.0, "x": 2.0}, "Eliminated")
-    assert isinstance(told[0], Eliminated)
-    assert told[0].n == patience if patience > 100 else told[0].n < 100
-    assert told[0].lower > told[0].champion_upper
-    assert kinds(told)[:2] == ["Eliminated", "Retired"]
+    decisions = until(core, world, {"init": 1.0, "x": 2.0}, "Eliminated")
+    assert isinstance(decisions[0], Eliminated)
+    assert decisions[0].n == patience if patience > 100 else decisions[0].n < 100
+    assert decisions[0].lower > decisions[0].champion_upper
+    assert kinds(decisions)[:2] == ["Eliminated", "Retired"]
 
 
 def test_a_worse_challenger_leaves_when_its_lease_ends() -> None:
     """Without patience for proof."""
     core, world = scripted({"init": ["x", "y"]}, budget=2, first_lease=50), World()
     core.begin(world)
-    told = until(core, world, {"init": 1.0, "x": 2.0, "y": 2.0}, "Retired")
-    assert (core.t, kinds(told)) == (50, ["Retired", "WentLive"])
+    decisions = until(core, world, {"init": 1.0, "x": 2.0, "y": 2.0}, "Retired")
+    assert (core.t, kinds(decisions)) == (50, ["Retired", "WentLive"])
 
 
 @given(st.floats(1.1, 50.0), st.floats(0.3, 3.0), st.sampled_from([20, 100]), st.floats(1e-3, 1.0))
@@ -99,7 +99,7 @@ def test_a_worse_challenger_leaves_when_its_lease_ends() -> None:
 def test_a_lease_is_doubled_only_if_the_odds_have_grown(
     renews: float, grown: float, lease: int, reserve: float
 ) -> None:
-    """Then half of the reserve is bet anew, on a scale of its own."""
+    """Then half of the reserve is bet again, on a new scale."""
     evidence = PairedBetting(alpha=1e-9, renews=renews)
     core = scripted({"init": ["x", "y"]}, budget=2, evidence=evidence, first_lease=lease)
     world = World()
@@ -111,16 +111,21 @@ def test_a_lease_is_doubled_only_if_the_odds_have_grown(
     assert pairing.odds == 1.0
     pairing.reserve, pairing.wealth = reserve, max(renews * grown - reserve, 0.0)
     odds, against = pairing.odds, pairing.against
-    told = feed(core, world, raw)
+    decisions = feed(core, world, raw)
     if odds < renews:
-        assert kinds(told) == ["Retired", "WentLive"]
+        assert kinds(decisions) == ["Retired", "WentLive"]
         return
-    assert kinds(told) == ["LeaseDoubled"]
+    assert kinds(decisions) == ["LeaseDoubled"]
     assert core.lease[conf("x")] == 2 * lease
     assert pairing.reserve == reserve / 2
     assert pairing.odds == pytest.approx(odds)
     assert pairing.against == against + reserve / 2
-    assert (pairing.scale, pairing.seen, pairing.total, pairing.odds_before) == (0, 0, 0, odds)
+    assert (pairing.scale, pairing.blocks_since_restart, pairing.total, pairing.odds_before) == (
+        0,
+        0,
+        0,
+        odds,
+    )
     feed(core, world, {"init": 3.0, "x": 3.0})
     assert pairing.scale == pytest.approx(evidence.clip * 1.0)
     feed(core, world, {"init": 9.0, "x": 9.0})
@@ -182,7 +187,7 @@ def test_nobody_starves(budget: int, count: int, raw: str) -> None:
 
 
 def test_nobody_starves_next_to_a_champion_with_products() -> None:
-    """Products of three, one product less, and earlier champions have their turns too."""
+    """Products of three, one product less, and earlier champions get their turns too."""
     moves, world = Counted(Moves(rates())), World("abc")
     initial = Config(values={"learning_rate": 0.5})
     core = contest(moves, initial, budget=3, first_lease=5, evidence=PairedBetting(alpha=0.5))
@@ -269,12 +274,12 @@ def test_any_predictions_go_through(rows: list[tuple[float, ...]], weight: float
         assert len(core.live) <= 3
         assert math.isfinite(core.level)
         assert all(0 <= pairing.odds < math.inf for pairing in core.pairings.values())
-        assert set(core.lease) == set(core.came_by) == set(core.pairings)
+        assert set(core.lease) == set(core.move_of) == set(core.pairings)
 
 
 def test_nobody_else_serves_before_the_burn_in() -> None:
     """In the beginning it is shorter; for a challenger of an older champion it is not."""
-    blending = Blending(burn_in=60, early=5, memory=100, noise=0.0)
+    blending = Blending(burn_in=60, early=5, memory=100, standard_errors=0.0)
     core, world = scripted({"init": ["x"]}, blending=blending, evidence=NEVER), World()
     core.begin(world)
     for i in range(100):
@@ -291,21 +296,21 @@ def test_nobody_else_serves_before_the_burn_in() -> None:
 
 @given(st.floats(-1e6, 1e6), st.floats(0.5, 5.0))
 @settings(max_examples=30)
-def test_a_wild_prediction_counts_so_far_and_no_further(prediction: float, wild: float) -> None:
-    blending = Blending(burn_in=20, memory=100, noise=0.0, wild=wild)
+def test_a_wild_prediction_counts_so_far_and_no_further(prediction: float, clip: float) -> None:
+    blending = Blending(burn_in=20, memory=100, standard_errors=0.0, clip=clip)
     core, world = scripted({"init": ["x"]}, blending=blending, evidence=NEVER), World()
     core.begin(world)
     for _ in range(50):
         feed(core, world, {"init": 1.0, "x": 0.5})  # half a unit apart, as a rule
     assert core.incumbent == conf("x")
     served = core.serve({conf("init"): 1.0, conf("x"): prediction})
-    assert abs(served - 1.0) <= 0.5 * wild * 1.001
-    if abs(prediction - 1.0) <= 0.5 * wild * 0.999:
+    assert abs(served - 1.0) <= 0.5 * clip * 1.001
+    if abs(prediction - 1.0) <= 0.5 * clip * 0.999:
         assert served == pytest.approx(prediction)
 
 
 def test_when_serving_another_does_harm_the_champion_serves_again() -> None:
-    blending = Blending(burn_in=20, memory=200, noise=0.0)
+    blending = Blending(burn_in=20, memory=200, standard_errors=0.0)
     core, world = scripted({"init": ["x"]}, blending=blending, evidence=NEVER), World()
     core.begin(world)
     for _ in range(100):
@@ -316,9 +321,12 @@ def test_when_serving_another_does_harm_the_champion_serves_again() -> None:
         feed(core, world, {"init": 0.5, "x": 2.0})
         harmed += 1
         assert harmed < 60
-    lost, own = core.serving.lost, core.serving.champion_lost
-    assert core.serving.other is None
-    assert lost > own or core.serving.policy.choose(core.serving.helping.items(), 1000)[0] is None
+    serving = core.serving
+    assert serving.other is None
+    assert (
+        serving.served_loss > serving.champion_loss
+        or serving.policy.choose(serving.gains.items(), 1000)[0] is None
+    )
 
 
 def driver(core: Contest, pool: Any) -> PythonDriver:
@@ -326,11 +334,11 @@ def driver(core: Contest, pool: Any) -> PythonDriver:
 
 
 def test_an_oracle_may_repeat_itself() -> None:
-    """The champion and those that are live are not proposed to anybody."""
+    """The champion and live challengers are not started again."""
     core, world = scripted({"init": ["init", "x", "x", "init"]}, budget=5, first_lease=10), World()
     assert [name_of(d.config) for d in core.begin(world)] == ["x"]
-    told = until(core, world, {"init": 1.0, "x": 1.0}, "Retired")
-    assert [name_of(d.config) for d in told] == ["x", "x"]
+    decisions = until(core, world, {"init": 1.0, "x": 1.0}, "Retired")
+    assert [name_of(d.config) for d in decisions] == ["x", "x"]
 
 
 def test_next_to_a_perfect_champion_leases_just_end() -> None:
@@ -341,7 +349,7 @@ def test_next_to_a_perfect_champion_leases_just_end() -> None:
 
 
 def test_an_oracle_that_raises_is_told_and_asked_again() -> None:
-    """The example is learned, and the next one asks again."""
+    """The example is learned, and the oracle is called again with the next one."""
     script, fails = ScriptedOracle({"init": ["x"]}), [True, False]
 
     def oracle(champion: Config, groups: Any) -> list[Config]:
@@ -366,7 +374,7 @@ def test_an_oracle_that_proposes_nothing_is_no_trouble() -> None:
 
 
 def test_a_challenger_that_the_learner_refuses_is_withdrawn() -> None:
-    """It is told once, the slot goes to the next, and it is asked again much later."""
+    """The error is raised once, the slot goes to the next, and the move returns much later."""
     core = scripted({"init": ["x", "y"]}, budget=2, first_lease=10)
     refuses = [True]
     pool = FakePool(alike, lambda c: c == conf("x") and refuses[0])
@@ -379,7 +387,7 @@ def test_a_challenger_that_the_learner_refuses_is_withdrawn() -> None:
     refuses[0] = False
     gone = []
     for _ in range(200):
-        told = running.learn(world.example).decisions
-        gone += [name_of(d.config) for d in told if d.kind == "WentLive"]
+        decisions = running.learn(world.example).decisions
+        gone += [name_of(d.config) for d in decisions if d.kind == "WentLive"]
     assert gone[0] == "y"
     assert "x" in gone

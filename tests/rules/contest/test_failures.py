@@ -42,11 +42,11 @@ def test_an_oracle_that_fails_twice_is_told_twice_and_asked_again() -> None:
 
 
 def test_an_oracle_that_failed_once_when_a_lease_ended_is_asked_again() -> None:
-    asked = []
+    champions = []
 
     def oracle(champion: Config, groups: Sequence[str]) -> list[Config]:
-        asked.append(champion)
-        if len(asked) == 2:
+        champions.append(champion)
+        if len(champions) == 2:
             raise ArithmeticError("no idea")
         return [conf("x")] if champion == conf("init") else [conf("y")]
 
@@ -61,7 +61,7 @@ def test_an_oracle_that_failed_once_when_a_lease_ended_is_asked_again() -> None:
     for _ in range(3000):
         with suppress(ArithmeticError):
             running.learn(world.example)
-    assert len(asked) > 2
+    assert len(champions) > 2
     assert core.B, "the slot is used again"
 
 
@@ -95,7 +95,7 @@ def test_after_a_late_promotion_every_kind_has_its_turn_soon(budget: int) -> Non
 
 
 def test_what_is_no_number_is_not_served() -> None:
-    blending = Blending(burn_in=20, memory=100, noise=0.0)
+    blending = Blending(burn_in=20, memory=100, standard_errors=0.0)
     core, world = scripted({"init": ["x"]}, blending=blending, evidence=NEVER), World()
     core.begin(world)
     for _ in range(50):
@@ -110,13 +110,13 @@ def test_a_coin_may_have_a_huge_seed() -> None:
 
 
 class Stubborn(OracleMoves):
-    """Moves of one's own that do not look at who is live."""
+    """Custom moves that ignore which challengers are live."""
 
     calls = 0
 
     def next(self, *given: Any) -> Move:
         self.calls += 1
-        assert self.calls < 1000, "asked for ever"
+        assert self.calls < 1000, "called forever"
         return Move("mine", "x", conf("x"))
 
 

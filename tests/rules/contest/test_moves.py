@@ -25,13 +25,13 @@ PRODUCTS = Space.of({"interactions": Interactions()})
 RATE: dict[str, Domain] = {"learning_rate": LogUniform(2**-11, 2**9)}
 
 
-class Found:
-    """A screen that has found what the test says."""
+class ScriptedScreen:
+    """A screen with the gains and widths that the test gives."""
 
     def __init__(
         self, gains: Mapping[Product, float] | None = None, sizes: Mapping[str, float] | None = None
     ) -> None:
-        self.known, self._gains, self.sizes = gains is not None, gains or {}, sizes or {}
+        self.ready, self._gains, self.sizes = gains is not None, gains or {}, sizes or {}
         self.products: Sequence[Product] = list(self._gains)
 
     def gains(self) -> Mapping[Product, float]:
@@ -48,12 +48,12 @@ class Found:
 
 
 def offered(
-    moves: Moves, champion: Config, groups: Sequence[str], found: Found | None = None
+    moves: Moves, champion: Config, groups: Sequence[str], screen: ScriptedScreen | None = None
 ) -> dict[str, list[Move]]:
     """Everything that is proposed if nothing ever leaves, by kind."""
     live: dict[Move, int] = {}
     while (
-        move := moves.next(MoveRequest(champion, groups, found or Found(), live, 0))
+        move := moves.next(MoveRequest(champion, groups, screen or ScriptedScreen(), live, 0))
     ) is not None:
         live[move] = 0
     kinds: dict[str, list[Move]] = {}
@@ -70,13 +70,18 @@ def test_the_kinds_of_moves() -> None:
     champion = Config(["ab", "cc"], {"learning_rate": 0.5})
     moves = Moves(Space.of({"interactions": Interactions(), **RATE}))
     moves.crowned(None, Config(values={"learning_rate": 8.0}))
-    found = offered(moves, champion, "abc")
-    assert set(found) == {"values", "several", "one", "fewer", "back"}
-    assert names(found["values"]) == [1.0, 2.0, -1.0, -2.0]
-    assert {c.config.since(champion) for c in found["fewer"]} == {"-ab", "-cc"}
-    assert [c.config for c in found["back"]] == [Config(values={"learning_rate": 8.0})]
-    assert {str(c.config.since(champion)) for c in found["one"]} >= {"+aa", "+ac", "+bb", "+abc"}
-    every = [move.config for kind in found.values() for move in kind]
+    proposals = offered(moves, champion, "abc")
+    assert set(proposals) == {"values", "several", "one", "fewer", "back"}
+    assert names(proposals["values"]) == [1.0, 2.0, -1.0, -2.0]
+    assert {c.config.since(champion) for c in proposals["fewer"]} == {"-ab", "-cc"}
+    assert [c.config for c in proposals["back"]] == [Config(values={"learning_rate": 8.0})]
+    assert {str(c.config.since(champion)) for c in proposals["one"]} >= {
+        "+aa",
+        "+ac",
+        "+bb",
+        "+abc",
+    }
+    every = [move.config for kind in proposals.values() for move in kind]
     assert len(set(every)) == len(every), "nothing is live twice"
     assert champion not in every
 
@@ -88,20 +93,23 @@ def test_one_more_product_of_groups_and_of_products_the_champion_has(
 ) -> None:
     groups = "abcde"[:count]
     pairs = list((combinations_with_replacement if squares else combinations)(groups, 2))
-    have = data.draw(st.lists(st.sampled_from(pairs), max_size=3)) if pairs else []
-    champion = Config(have)
+    present = data.draw(st.lists(st.sampled_from(pairs), max_size=3)) if pairs else []
+    champion = Config(present)
     moves = Moves(Space.of({"interactions": Interactions(max_order=order)}), squares=squares)
-    found = list(moves.candidates(champion, groups))
+    candidates = list(moves.candidates(champion, groups))
     expected: set[Product] = set(pairs)
     if (order or 3) > 2:
-        expected |= {tuple(sorted((*p, g))) for p in have for g in groups if squares or g not in p}
+        expected |= {
+            tuple(sorted((*p, g))) for p in present for g in groups if squares or g not in p
+        }
     if (order or 3) > 3:
-        apart = [(p, q) for p in have for q in have if squares or not {*p} & {*q}]
+        apart = [(p, q) for p in present for q in present if squares or not {*p} & {*q}]
         expected |= {tuple(sorted((*p, *q))) for p, q in apart}
-    assert set(found) == expected - set(champion.interactions)
-    assert len(set(found)) == len(found)
-    assert all(len(p) <= (order or 3) for p in found)
-    assert [p for p in pairs if p in found] == found[: len(pairs) - len(set(have))], "pairs first"
+    assert set(candidates) == expected - set(champion.interactions)
+    assert len(set(candidates)) == len(candidates)
+    assert all(len(p) <= (order or 3) for p in candidates)
+    new_pairs = len(pairs) - len(set(present))
+    assert [p for p in pairs if p in candidates] == candidates[:new_pairs], "pairs first"
 
 
 def test_without_interactions_nothing_is_multiplied() -> None:
@@ -118,8 +126,8 @@ def test_the_order_of_interactions_limits_products() -> None:
 
 
 def test_squares_may_be_off() -> None:
-    found = offered(Moves(PRODUCTS, squares=False), Config(), "abc")
-    products = {p for kind in found.values() for move in kind for p in move.config.interactions}
+    proposals = offered(Moves(PRODUCTS, squares=False), Config(), "abc")
+    products = {p for kind in proposals.values() for move in kind for p in move.config.interactions}
     assert products == {("a", "b"), ("a", "c"), ("b", "c")}
 
 
@@ -138,11 +146,11 @@ def test_bundles_may_not_be_too_wide(
 ) -> None:
     """As wide as `free`, or `grow` times the champion."""
     moves = Moves(PRODUCTS, free=free, grow=grow)
-    found = offered(moves, Config(), "abcd", Found(sizes=dict.fromkeys("abcd", size)))
-    several = names(found.get("several", []))
+    proposals = offered(moves, Config(), "abcd", ScriptedScreen(sizes=dict.fromkeys("abcd", size)))
+    several = names(proposals.get("several", []))
     assert ("all pairs" in several) == all_pairs
     assert any(name.startswith("all with") for name in several) == with_one
-    assert len(found["one"]) == 10, "one product is never too wide"
+    assert len(proposals["one"]) == 10, "one product is never too wide"
 
 
 def test_what_the_screen_found_comes_first() -> None:
@@ -154,11 +162,11 @@ def test_what_the_screen_found_comes_first() -> None:
         ("a", "c"): 1.0,
     }
     moves = Moves(PRODUCTS, best=4, few=2)
-    found = offered(moves, Config(), "abc", Found(gains))
+    proposals = offered(moves, Config(), "abc", ScriptedScreen(gains))
     # "several" and "one" take turns, and nothing is live twice
-    assert names(found["one"])[:3] == [("b", "c"), ("c", "c"), ("a", "c")]
-    assert names(found["one"])[-1] == ("a", "b"), "what did not help comes last"
-    several = {str(move.name): move.config.interactions for move in found["several"]}
+    assert names(proposals["one"])[:3] == [("b", "c"), ("c", "c"), ("a", "c")]
+    assert names(proposals["one"])[-1] == ("a", "b"), "what did not help comes last"
+    several = {str(move.name): move.config.interactions for move in proposals["several"]}
     assert set(several["best 4"]) == {("b", "c"), ("c", "c"), ("a", "c"), ("a", "a")}
     assert set(several["best 2"]) == {("b", "c"), ("c", "c")}
     assert [name for name in several if name.startswith("all with")] == ["all with c"]
@@ -170,9 +178,11 @@ def test_one_product_less_and_back_again() -> None:
     earlier = [Config([p]) for p in ("bb", "cc", "bc", "aa")]
     for config in earlier:
         moves.crowned(None, config)
-    found = offered(moves, champion, "abc")
-    assert [m.config for m in found["back"]] == [earlier[3], earlier[2], earlier[1]], "the last 3"
-    assert [m.config for m in found["fewer"]] == [Config(["ac"]), Config(["ab"])]
+    proposals = offered(moves, champion, "abc")
+    assert [m.config for m in proposals["back"]] == [earlier[3], earlier[2], earlier[1]], (
+        "the last 3"
+    )
+    assert [m.config for m in proposals["fewer"]] == [Config(["ac"]), Config(["ab"])]
     moves.crowned(None, earlier[2])
     assert list(moves.earlier.values())[:2] == [earlier[2], earlier[3]], "no one twice"
 
@@ -181,7 +191,7 @@ def test_who_was_tried_least_is_next() -> None:
     """A move that was eliminated waits longer than one whose lease ended."""
     moves, went = Moves(Space.of({"interactions": Interactions()}), squares=False, free=1), []
     for _ in range(12):
-        move = moves.next(MoveRequest(Config(), "abc", Found(), {}, 0))
+        move = moves.next(MoveRequest(Config(), "abc", ScriptedScreen(), {}, 0))
         assert move is not None
         went.append((move.config.since(Config()), move.tried))
         moves.ended(move, 10, eliminated=move.name == ("a", "b"), until=0)
@@ -195,7 +205,7 @@ def test_who_rests_is_next_only_if_nobody_else_is_left() -> None:
     moves = Moves(PRODUCTS, squares=False, free=1)
     went = []
     for t in (0, 10, 20, 30, 40, 200):
-        move = moves.next(MoveRequest(Config(), "abc", Found(), {}, t))
+        move = moves.next(MoveRequest(Config(), "abc", ScriptedScreen(), {}, t))
         assert move is not None
         went.append(move.config.since(Config()))
         moves.ended(move, 10, eliminated=False, until=100 if "c" in str(move.name) else t + 15)
@@ -240,7 +250,7 @@ def test_a_step_is_halved_when_every_point_was_tried_twice() -> None:
     moves, champion = Moves(Space.of(RATE)), Config(values={"learning_rate": 0.5})
     went = []
     for _ in range(9):
-        move = moves.next(MoveRequest(champion, "ab", Found(), {}, 0))
+        move = moves.next(MoveRequest(champion, "ab", ScriptedScreen(), {}, 0))
         assert move is not None
         went.append(move.config.values["learning_rate"])
         moves.ended(move, 10, eliminated=False, until=0)
@@ -273,11 +283,11 @@ VALUES = st.fixed_dictionaries(
 
 @given(VALUES, st.integers(0, 5), st.sets(st.sampled_from(sorted(MIXED)), min_size=1), st.data())
 def test_points_lie_in_their_domains(
-    values: dict[str, Any], seed: int, kept: set[str], data: st.DataObject
+    values: dict[str, Any], seed: int, keys: set[str], data: st.DataObject
 ) -> None:
-    """Whatever was won or in vain before; the same seed gives the same points, looked at often."""
-    domains = {key: domain for key, domain in MIXED.items() if key in kept}
-    champion = {key: MIXED[key].cast(values[key]) for key in kept}
+    """Whatever was won or in vain before; the same seed gives the same points, however often."""
+    domains = {key: domain for key, domain in MIXED.items() if key in keys}
+    champion = {key: MIXED[key].cast(values[key]) for key in keys}
     twins = ValueSteps(domains, seed), ValueSteps(domains, seed)
     for event in data.draw(st.lists(st.sampled_from([1.0, -2.0, None, 0.0]), max_size=8)):
         for steps in twins:
@@ -292,8 +302,8 @@ def test_points_lie_in_their_domains(
             assert MIXED[key].cast(value) == value
             assert 0.0 <= MIXED[key].to_unit(value) <= 1.0
             assert type(value) is type(champion[key])
-    assert twins[0].first * SMALLEST <= twins[0].step <= math.sqrt(len(kept)) + 1e-9
-    if kept & {"depth", "few", "word", "switch"} and len(kept) == 1 and kept != {"few"}:
+    assert twins[0].first * SMALLEST <= twins[0].step <= math.sqrt(len(keys)) + 1e-9
+    if keys & {"depth", "few", "word", "switch"} and len(keys) == 1 and keys != {"few"}:
         assert points, "the smallest step changes a whole number, a word, a switch"
 
 
@@ -310,11 +320,11 @@ def test_several_dimensions_draw_by_the_seed() -> None:
 
 @pytest.mark.parametrize("domain", [Choice("r", "g", "b", "y"), Choice(False, True)], ids=str)
 def test_words_and_switches_are_all_tried_in_the_end(domain: Choice) -> None:
-    steps, at, found = ValueSteps({"word": domain}, 0), domain.options[0], set()
+    steps, at, proposals = ValueSteps({"word": domain}, 0), domain.options[0], set()
     for _ in range(20):
-        found |= {point.values["word"] for point in steps.around({"word": at})}
+        proposals |= {point.values["word"] for point in steps.around({"word": at})}
         steps.in_vain()
-    assert found == set(domain.options) - {at}
+    assert proposals == set(domain.options) - {at}
 
 
 @pytest.mark.parametrize("rate", [2.0**9, 2.0**-11])

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from chacha import Config
 from chacha.config.config import Product
 from chacha.config.space import Interactions, Space
-from chacha.data.example import Example, parse_line
+from chacha.data.example import Example
+from chacha.data.text_parser import parse_line
 from chacha.rules.contest.betting import PairedBetting
 from chacha.rules.contest.moves import Moves
 from chacha.rules.contest.screen import Screen
@@ -24,7 +25,7 @@ from tests.support.contest import Counted, contest, feed
 from tests.support.scripted import World
 
 PRODUCTS = Space.of({"interactions": Interactions()})
-NEVER = PairedBetting(alpha=1e-300, renews=1e6)  # nobody is promoted, nothing is renewed
+NEVER = PairedBetting(alpha=1e-300, renews=1e6)  # no promotions, no renewed leases
 
 
 class Counting(Screen):
@@ -75,7 +76,7 @@ def test_every_candidate_is_looked_at_in_turns() -> None:
     products: list[Product] = list(combinations_with_replacement("abcde", 2))
     screen.set(products, dict.fromkeys("abcde", 1))
     example, examples = World("abcde").example, 0
-    while not screen.known:
+    while not screen.ready:
         screen.learn(example, 1.0, live=4)
         examples += 1
     looks = [candidate.looks for candidate in screen.candidates]
@@ -85,14 +86,14 @@ def test_every_candidate_is_looked_at_in_turns() -> None:
 
 
 def test_candidates_that_are_too_wide_are_left_out() -> None:
-    """They do not keep the others waiting, and what they are good for stays unknown."""
+    """They do not delay the others, and their gain stays unknown."""
     screen = Screen(Screening(share=1.0, looks=3))
     screen.set([("a", "a", "b"), ("a", "c"), ("b", "none")], {"a": 9, "b": 9, "c": 1})
     words = [f"|{g} " + " ".join(f"{g}{i}" for i in range(9)) for g in "ab"]
     for _ in range(20):
         screen.learn(parse_line(f"0 {' '.join(words)} |c x"), 1.0, live=1)
     assert set(screen.gains()) == {("a", "c")}
-    assert screen.known
+    assert screen.ready
 
 
 def test_the_product_that_explains_what_is_left_over_gains_most() -> None:
@@ -193,7 +194,7 @@ def test_without_screening_every_product_gets_its_turn() -> None:
 def test_every_candidate_has_its_turn_in_the_window(
     most: int, count: int, share: float, seed: int
 ) -> None:
-    """Whoever is kept for its gains meanwhile; never more than fit, nobody twice."""
+    """Whichever candidates stay for their gains; never more than fit, none twice."""
     rng, policy = random.Random(seed), Screening(share=share, most=most, looks=1)
     screen, window = Screen(policy), CandidateWindow(policy)
     every: list[Product] = [("a", f"g{i:02}") for i in range(count)]

@@ -17,8 +17,8 @@ from tests.support.scripted import (
     conf,
     core,
     feed,
+    kinds_and_names,
     name_of,
-    told,
 )
 
 
@@ -30,7 +30,7 @@ def test_lines_1_and_2_begin_with_the_initial_configuration_and_its_challengers(
     decisions = cc.begin(World())
     assert oracle.calls == ["init"]
     assert set(map(name_of, cc.S)) == {"x", "y"}
-    assert sorted(told(decisions)) == [("WentLive", "x"), ("WentLive", "y")]
+    assert sorted(kinds_and_names(decisions)) == [("WentLive", "x"), ("WentLive", "y")]
     assert cc.champion not in cc.S
 
 
@@ -97,7 +97,7 @@ def test_line_6_looks_at_the_bounds_after_line_17() -> None:
     world = World(d=lambda c: float(c == conf("x")))
     cc.begin(world)
     decisions = feed(cc, world, {"init": 0.5, "x": 0.1})
-    assert told(decisions)[0] == ("Promoted", "x")
+    assert kinds_and_names(decisions)[0] == ("Promoted", "x")
     assert len(cc.S) == 51
     assert cc.incumbent == conf("init"), "0.1 + 0.51 > 0.5"
 
@@ -162,7 +162,7 @@ def test_line_13_later_challengers_meet_the_new_champion() -> None:
     cc.begin(World())
     order = [name_of(c) for c in cc.B]
     decisions = feed(cc, World(), {"init": 0.9, order[0]: 0.45, order[1]: 0.05})
-    assert told(decisions)[:2] == [("Promoted", order[0]), ("Promoted", order[1])]
+    assert kinds_and_names(decisions)[:2] == [("Promoted", order[0]), ("Promoted", order[1])]
     assert name_of(cc.champion) == order[1]
     assert set(map(name_of, cc.S)) == {"init", order[0]}
 
@@ -234,7 +234,7 @@ def test_burn_in_holds_back_tests_and_serving() -> None:
         assert feed(cc, World(raw_features=99), {"init": 0.9, "x": 0.1}) == []
         assert cc.incumbent == conf("init"), t
     decisions = feed(cc, World(raw_features=99), {"init": 0.9, "x": 0.1})
-    assert told(decisions) == [("Promoted", "x")]
+    assert kinds_and_names(decisions) == [("Promoted", "x")]
 
 
 def test_a_constant_target_never_promotes() -> None:

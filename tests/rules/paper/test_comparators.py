@@ -1,4 +1,4 @@
-"""What the paper compares ChaCha with: each does what its name says, natively too."""
+"""The methods the paper compares ChaCha with, in Python and in the native engine."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def test_a_success_takes_its_step_and_undoes_one_reduction() -> None:
 
 
 def test_an_interaction_move_keeps_point_and_step() -> None:
-    """The champion changed elsewhere: what was proposed is not in vain, it still may win."""
+    """The champion changed in something else: the proposals are not in vain, they may still win."""
     search = Flow2({"x": Uniform(0, 1)}, {"x": 0.5}, seed=0)
     for _ in range(5):
         search.propose()
@@ -77,7 +77,7 @@ def test_an_interaction_move_keeps_point_and_step() -> None:
 
 
 def test_at_the_border_the_step_does_not_grow() -> None:
-    """One of the two points is the incumbent itself; only a plateau both ways widens."""
+    """One of the two points is the incumbent itself; only a plateau both ways widens the step."""
     search = Flow2(RATE, {"learning_rate": 1.0}, seed=0)
     for _ in range(12):
         assert search.propose() != {"learning_rate": 1.0}
@@ -102,10 +102,10 @@ def test_the_floor_of_coarse_integers_sets_the_first_step() -> None:
 def test_words_move_to_other_words_and_switches_switch() -> None:
     domains = {"word": Choice("red", "green", "blue"), "switch": Choice(False, True)}
     search = Flow2(domains, {"word": "green", "switch": False}, seed=1)
-    seen = [search.propose() for _ in range(40)]
-    assert {p["word"] for p in seen} == {"red", "green", "blue"}
-    assert {p["switch"] for p in seen} == {False, True}
-    assert {"word": "green", "switch": False} not in seen, "the incumbent is no proposal"
+    proposals = [search.propose() for _ in range(40)]
+    assert {p["word"] for p in proposals} == {"red", "green", "blue"}
+    assert {p["switch"] for p in proposals} == {False, True}
+    assert {"word": "green", "switch": False} not in proposals, "the incumbent is no proposal"
 
 
 def test_coarse_integers_leave_their_plateau() -> None:
@@ -158,9 +158,11 @@ def test_one_numeric_state_goes_from_champion_to_champion() -> None:
     assert oracle.flow2 is state
     assert state is not None
     assert state.x == {"learning_rate": winner.values["learning_rate"]}
-    given = [c for c in first + second if not c.interactions]
-    assert len(set(given)) == len(given) == 4, "a point is not proposed twice, another is drawn"
-    assert Config(values={"learning_rate": 0.5}) not in given, "nor is a former champion"
+    proposals = [c for c in first + second if not c.interactions]
+    assert len(set(proposals)) == len(proposals) == 4, (
+        "a point is not proposed twice, another is drawn"
+    )
+    assert Config(values={"learning_rate": 0.5}) not in proposals, "nor is a former champion"
 
 
 def test_a_former_champion_is_not_proposed_again() -> None:

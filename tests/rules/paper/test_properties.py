@@ -1,4 +1,4 @@
-"""What always holds, whatever the losses: property tests of the whole core."""
+"""Property tests of Algorithm 1: what always holds, whatever the losses."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.support.scripted import FixedEpsilon, World
 GROUPS = "abcde"
 
 
-def nobody(cc: ChampionChallengers, decisions: list[Decision]) -> None:
+def watch_nothing(cc: ChampionChallengers, decisions: list[Decision]) -> None:
     """Watches nothing."""
 
 
@@ -37,7 +37,7 @@ def replay(
     noise: float,
     T: int,
     effects: dict[str, float],
-    watch: Callable[[ChampionChallengers, list[Decision]], None] = nobody,
+    watch: Callable[[ChampionChallengers, list[Decision]], None] = watch_nothing,
 ) -> tuple[ChampionChallengers, list[Decision]]:
     """A run of the paper's oracle on losses made of effects of products, plus noise."""
     rng = Random(seed)
@@ -98,7 +98,7 @@ def test_whatever_the_losses(
     live: set[Config] = set()
     lease: dict[Config, int] = {}
     champion = Config()
-    for d in decisions:  # the records alone tell the whole story
+    for d in decisions:  # the records alone are enough
         match d:
             case WentLive():
                 assert d.config not in live

@@ -8,7 +8,7 @@ from random import Random
 
 from chacha import Config, Decision
 from chacha.rules.paper import Scheduler
-from tests.support.scripted import conf, told
+from tests.support.scripted import conf, kinds_and_names
 
 
 def names(letters: str) -> list[Config]:
@@ -16,9 +16,9 @@ def names(letters: str) -> list[Config]:
 
 
 def scheduler(budget: int, leases: Mapping[str, int], seed: int = 0) -> Scheduler:
-    made = Scheduler(budget, Random(seed))
-    made.lease = {conf(name): lease for name, lease in leases.items()}
-    return made
+    scheduler = Scheduler(budget, Random(seed))
+    scheduler.lease = {conf(name): lease for name, lease in leases.items()}
+    return scheduler
 
 
 def call(
@@ -39,7 +39,7 @@ def test_lines_2_to_4_drop_the_eliminated_when_others_wait() -> None:
     s = scheduler(3, {"x": 10, "y": 10})
     B, decisions = call(s, "xy", "yabc", [3, 3], [0.5, 0.4])
     assert B[0] == "y"
-    assert told(decisions)[0] == ("Retired", "x")
+    assert kinds_and_names(decisions)[0] == ("Retired", "x")
     assert decisions[0].to_json()["eliminated"] is True
     assert conf("x") not in s.lease
 
@@ -53,15 +53,15 @@ def test_lines_5_to_7_double_a_lease_that_is_used_up() -> None:
     s = scheduler(3, {"x": 10, "y": 10})
     B, decisions = call(s, "xy", "xy", [10, 9], [0.5, 0.4])
     assert B == "xy"
-    assert told(decisions) == [("LeaseDoubled", "x")]
+    assert kinds_and_names(decisions) == [("LeaseDoubled", "x")]
     assert s.lease == {conf("x"): 20, conf("y"): 10}
 
 
 def test_line_6_is_at_least() -> None:
     s = scheduler(3, {"x": 10})
-    assert told(call(s, "x", "x", [11], [0.5])[1]) == [("LeaseDoubled", "x")]
+    assert kinds_and_names(call(s, "x", "x", [11], [0.5])[1]) == [("LeaseDoubled", "x")]
     assert call(s, "x", "x", [19], [0.5])[1] == []
-    assert told(call(s, "x", "x", [20], [0.5])[1]) == [("LeaseDoubled", "x")]
+    assert kinds_and_names(call(s, "x", "x", [20], [0.5])[1]) == [("LeaseDoubled", "x")]
 
 
 def test_lines_8_and_9_the_worse_half_makes_room() -> None:
@@ -69,7 +69,7 @@ def test_lines_8_and_9_the_worse_half_makes_room() -> None:
     B, decisions = call(s, "wxyz", "wxyzpq", [10] * 4, [0.1, 0.2, 0.3, 0.4])
     assert B[:2] == "wx"
     assert set(B[2:]) == {"q", "p"}
-    assert told(decisions) == [
+    assert kinds_and_names(decisions) == [
         *[("LeaseDoubled", c) for c in "wxyz"],
         ("Retired", "y"),
         ("Retired", "z"),
@@ -79,7 +79,7 @@ def test_lines_8_and_9_the_worse_half_makes_room() -> None:
 
 
 def test_line_8_the_median_is_taken_before_any_removal() -> None:
-    """With the median taken anew after z left, y (0.3 > 0.2) would have to go too."""
+    """If the median were taken again after z left, y (0.3 > 0.2) would have to leave too."""
     s = scheduler(4, dict.fromkeys("zyx", 10))
     B, _ = call(s, "zyx", "zyxpq", [10] * 3, [0.4, 0.3, 0.2])
     assert "y" in B
@@ -115,7 +115,7 @@ def test_line_13_no_wasted_restart() -> None:
     s = scheduler(3, {"x": 10, "z": 10, "p": 99, "q": 99})
     B, decisions = call(s, "xz", "xzpq", [3, 10], [0.1, 0.9])
     assert sorted(B) == ["x", "z"]
-    assert told(decisions) == [("LeaseDoubled", "z")]
+    assert kinds_and_names(decisions) == [("LeaseDoubled", "z")]
 
 
 def test_algorithm_3_lines_1_to_4_a_random_newcomer_with_the_shortest_lease() -> None:
@@ -166,4 +166,4 @@ def test_who_has_no_bound_yet_does_not_count_in_the_median() -> None:
     B, decisions = call(s, "wxyz", "wxyzpq", [10, 10, 0, 0], [0.1, 0.4, inf, inf])
     assert "x" not in B
     assert {"w", "y", "z"} <= set(B)
-    assert told(decisions)[2] == ("Retired", "x")
+    assert kinds_and_names(decisions)[2] == ("Retired", "x")

@@ -58,7 +58,7 @@ def lemma_failures() -> dict[str, float]:
     rng = np.random.default_rng(7)
     evidence = SampleComplexity.eq1(scale=0.05, delta=DELTA)
     failed = dict.fromkeys(("cover", "claim 1", "claim 2", "claim 3"), 0)
-    asked = dict.fromkeys(failed, 0)
+    tested = dict.fromkeys(failed, 0)
     reach = 1 / math.sqrt(1 - DELTA)
     for _ in range(RUNS):
         n_c, n_C = (int(n) for n in rng.integers(10, 100_000, 2))
@@ -70,19 +70,19 @@ def lemma_failures() -> dict[str, float]:
         best_C = best_c + float(rng.uniform(-1, 1.2)) * (2 * eps_c + 3 * eps_C)
         c = evidence.bound(_standing(n_c, best_c + z_c * eps_c), d_c, S, 1.0)
         C = evidence.bound(_standing(n_C, best_C + z_C * eps_C), d_C, S, 1.0)
-        asked["cover"] += 1
+        tested["cover"] += 1
         failed["cover"] += abs(c.mean - best_c) > c.epsilon or abs(C.mean - best_C) > C.epsilon
         if best_c - best_C + 2 * eps_c + 3 * eps_C < 0:
-            asked["claim 1"] += 1
+            tested["claim 1"] += 1
             failed["claim 1"] += not better_than(c, C)
         if better_than(c, C):
-            asked["claim 2"] += 1
+            tested["claim 2"] += 1
             failed["claim 2"] += not best_C - best_c > eps_C
         if best_c < best_C:
-            asked["claim 3"] += 1
+            tested["claim 3"] += 1
             failed["claim 3"] += worse_than(c, C)
-    assert min(asked.values()) > 1000, "the claims were never put to the test"
-    return {claim: failed[claim] / asked[claim] for claim in failed}
+    assert min(tested.values()) > 1000, "the claims were never put to the test"
+    return {claim: failed[claim] / tested[claim] for claim in failed}
 
 
 def _standing(n: int, mean: float) -> Standing:

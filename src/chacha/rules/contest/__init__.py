@@ -1,4 +1,4 @@
-"""The recommended rules: paired tests, screened moves, blended predictions."""
+"""The recommended rules: paired betting tests, screened moves, blended predictions."""
 
 from __future__ import annotations
 

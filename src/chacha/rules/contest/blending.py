@@ -1,6 +1,9 @@
-"""Serving: the champion, or a blend of it with the live challenger that helps it most.
+"""Blending: serve the champion, or a blend of it with the live challenger that helps it most.
 
-A newcomer is not served before it is known, and never by a prediction that is wild for it.
+A new challenger is not blended in before its first examples, and a prediction that is unusually far
+from the champion's counts only in part.
+
+Twin: native/src/rules/blending.hpp
 """
 
 from __future__ import annotations
@@ -13,14 +16,14 @@ from chacha.config.config import Config
 from chacha.errors import ConfigError
 from chacha.losses import Loss
 
-__all__ = ["Blend", "Blending", "ChampionServes", "BlendGain"]
+__all__ = ["Blend", "BlendGain", "Blending", "ChampionServes", "Serving"]
 
 SHARES = (0.25, 0.5, 0.75, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Blend:
-    """A prediction of two models: the champion's, and `share` of the way to another's.
+    """A blend of two models: the champion's prediction, moved by `share` towards the other's.
 
     >>> print(Blend(Config(), Config(["ab"]), 0.25))
     0.75 of no interactions, 0.25 of interactions ab
@@ -36,16 +39,16 @@ class Blend:
 
 @dataclass(slots=True)
 class BlendGain:
-    """What blending in one challenger would have brought: decayed sums over its examples.
+    """The gain of blending in one challenger: decayed sums over its examples.
 
-    `whole`, `half` and `none` are the losses of its predictions, of the mean of them and the
-    champion's, and of the champion's. The loss at any other share lies on the parabola through
-    the three: for squared loss exactly.
+    `whole`, `half` and `none` are the losses of the challenger's predictions, of the mean of both
+    models' predictions, and of the champion's. The loss at any other share is taken from the
+    parabola through the three, which is exact for squared loss.
 
-    >>> helping = BlendGain()
+    >>> blend_gain = BlendGain()
     >>> for _ in range(200):
-    ...     helping.add(none=1.0, half=0.25, whole=0.5, apart=1.0, decay=0.999)
-    >>> [share for share in SHARES if helping.gain(share, noise=0.5) > 0]
+    ...     blend_gain.add(none=1.0, half=0.25, whole=0.5, distance=1.0, decay=0.999)
+    >>> [share for share in SHARES if blend_gain.gain(share, standard_errors=0.5) > 0]
     [0.25, 0.5, 0.75, 1.0]
     """
 
@@ -53,12 +56,12 @@ class BlendGain:
     none: float = 0.0
     half: float = 0.0
     whole: float = 0.0
-    noise: float = 0.0  # of the gain at a half: the sum of its squares
-    apart: float = 0.0  # the mean square of how far its predictions are from the champion's
+    squares: float = 0.0  # of the gains at a half; decayed by the square, for a standard error
+    square_distance: float = 0.0  # the mean square of its predictions' distance to the champion's
 
-    def add(self, none: float, half: float, whole: float, apart: float, decay: float) -> None:
-        """The losses of one example, and how far the two predictions were apart."""
-        square = apart * apart
+    def add(self, none: float, half: float, whole: float, distance: float, decay: float) -> None:
+        """Add the losses on one example, and the distance between the two predictions."""
+        square = distance * distance
         if not math.isfinite(none + half + whole + square):
             return
         self.n += 1
@@ -66,37 +69,38 @@ class BlendGain:
         self.half = self.half * decay + half
         self.whole = self.whole * decay + whole
         gain = none - half
-        self.noise = self.noise * (decay * decay) + gain * gain
-        self.apart += max(1.0 / self.n, 1.0 - decay) * (square - self.apart)
+        self.squares = self.squares * (decay * decay) + gain * gain
+        self.square_distance += max(1.0 / self.n, 1.0 - decay) * (square - self.square_distance)
 
-    def gain(self, share: float, noise: float) -> float:
-        """What that share of it would have saved, less `noise` standard errors."""
+    def gain(self, share: float, standard_errors: float) -> float:
+        """Return the loss that this share would have saved, less `standard_errors` of it."""
         bend = 2.0 * (self.whole - 2.0 * self.half + self.none)
         slope = 4.0 * self.half - 3.0 * self.none - self.whole
-        error = 2.0 * share * math.sqrt(self.noise)
-        return -(slope * share + bend * share * share) - noise * error
+        error = 2.0 * share * math.sqrt(self.squares)
+        return -(slope * share + bend * share * share) - standard_errors * error
 
 
 @dataclass(frozen=True)
 class Blending:
-    """Serve the blend that would have been best of late, while blending does no harm.
+    """Serve the blend that would have been best recently, as long as blending does no harm.
 
     Parameters
     ----------
     burn_in
-        Examples before a challenger may be served.
+        The number of examples before a challenger may be blended in.
     early
-        The same as long as the champion has no more than `burn_in` itself: in the beginning
-        nobody is known better than another, and a poor start costs most.
+        The same while the champion itself has fewer than `burn_in` examples: at the beginning no
+        model is known to be better, and a poor start costs most.
     memory
-        About how many examples count.
-    noise
-        Standard errors by which a blend must have helped.
-    wild
-        A challenger's prediction counts up to this many times its usual distance from the
+        The number of recent examples that count, about.
+    standard_errors
+        The number of standard errors by which a blend must have helped.
+    clip
+        A challenger's prediction is clipped at this many times its usual distance from the
         champion's.
-    harm
-        If what was served lost this much more than the champion, of late, the champion serves.
+    tolerance
+        The champion alone serves while the served predictions have recently lost more than the
+        champion's by this share.
 
     Examples
     --------
@@ -107,36 +111,36 @@ class Blending:
     burn_in: int = 100
     early: int = 2
     memory: float = 1000.0
-    noise: float = 0.5
-    wild: float = 3.0
-    harm: float = 0.005
+    standard_errors: float = 0.5
+    clip: float = 3.0
+    tolerance: float = 0.005
 
     def __post_init__(self) -> None:
-        if not (min(self.burn_in, self.early) >= 1 and self.memory > 1 and self.wild > 0):
-            told = "burn_in and early must be at least 1, memory above 1, wild above 0"
-            raise ConfigError(f"{told}: {self}")
-        if not (self.noise >= 0 and self.harm >= 0):
-            raise ConfigError(f"noise and harm must not be negative: {self}")
+        if not (min(self.burn_in, self.early) >= 1 and self.memory > 1 and self.clip > 0):
+            rule = "burn_in and early must be at least 1, memory above 1, clip above 0"
+            raise ConfigError(f"{rule}, got {self}")
+        if not (self.standard_errors >= 0 and self.tolerance >= 0):
+            raise ConfigError(f"standard_errors and tolerance must not be negative, got {self}")
 
     @property
     def decay(self) -> float:
-        """What a loss counts after one more example."""
+        """The factor by which the weight of an example shrinks with each further one."""
         return 1.0 - 1.0 / self.memory
 
     def choose(
-        self, helping: Iterable[tuple[Config, BlendGain]], charged: int
+        self, gains: Iterable[tuple[Config, BlendGain]], charged: int
     ) -> tuple[Config | None, float]:
-        """The challenger to blend in, and its share; None if nobody helps.
+        """Return the challenger to blend in, or None if none helps, and its share.
 
-        `charged` counts the examples of the champion.
+        `charged` is the number of the champion's examples.
         """
         best, other, chosen = 0.0, None, 0.0
         least = self.early if charged < self.burn_in else self.burn_in
-        for c, help_ in helping:
-            if help_.n < least:
+        for c, blend_gain in gains:
+            if blend_gain.n < least:
                 continue
             for share in SHARES:
-                gain = help_.gain(share, self.noise)
+                gain = blend_gain.gain(share, self.standard_errors)
                 if gain > best:
                     best, other, chosen = gain, c, share
         return other, chosen
@@ -151,14 +155,14 @@ class ChampionServes(Blending):
     """
 
     def choose(
-        self, helping: Iterable[tuple[Config, BlendGain]], charged: int
+        self, gains: Iterable[tuple[Config, BlendGain]], charged: int
     ) -> tuple[Config | None, float]:
-        """Nobody else."""
+        """Return no challenger."""
         return None, 0.0
 
 
 class Serving:
-    """Who serves, and how well that went: the state of a :class:`Blending`.
+    """The state of a :class:`Blending`: who serves, and the recent losses.
 
     >>> serving = Serving(Blending(), Config())
     >>> serving.served({Config(): 1.5})
@@ -167,16 +171,16 @@ class Serving:
 
     def __init__(self, policy: Blending, champion: Config) -> None:
         self.policy, self.champion = policy, champion
-        self.helping: dict[Config, BlendGain] = {}
+        self.gains: dict[Config, BlendGain] = {}
         self.other: Config | None = None
         self.share = 0.0
-        self.most = 0.0  # how far the other's prediction may count
-        self.lost = 0.0  # decayed: what was served, and what the champion would have lost
-        self.champion_lost = 0.0
+        self.max_distance = 0.0  # at which the other's prediction is clipped
+        self.served_loss = 0.0  # decayed sums: of the served predictions, and of the champion's
+        self.champion_loss = 0.0
 
     @property
     def by(self) -> Config | Blend:
-        """Who serves the next example."""
+        """The model or blend that serves the next example."""
         if self.other is None:
             return self.champion
         if self.share == 1.0:
@@ -184,37 +188,37 @@ class Serving:
         return Blend(self.champion, self.other, self.share)
 
     def served(self, raw: Mapping[Config, float]) -> float:
-        """The prediction that is served, of those that all live models made."""
+        """Return the prediction to serve, given the predictions of all live models."""
         champion = raw[self.champion]
         if self.other is None:
             return champion
-        apart = raw[self.other] - champion
-        if apart != apart:  # not a number
+        distance = raw[self.other] - champion
+        if distance != distance:  # not a number
             return champion
-        return champion + self.share * min(max(apart, -self.most), self.most)
+        return champion + self.share * min(max(distance, -self.max_distance), self.max_distance)
 
     def add(
         self, raw: Mapping[Config, float], served: float, y: float, weight: float, loss: Loss
     ) -> None:
-        """The predictions of one example, and the one that was served."""
+        """Charge the predictions of one example and the one that was served."""
         champion, decay = raw[self.champion], self.policy.decay
         none = weight * loss.loss(champion, y)
-        lost = weight * loss.loss(served, y)
-        if math.isfinite(none + lost):
-            self.lost = self.lost * decay + lost
-            self.champion_lost = self.champion_lost * decay + none
-        for c, helping in self.helping.items():
+        served_loss = weight * loss.loss(served, y)
+        if math.isfinite(none + served_loss):
+            self.served_loss = self.served_loss * decay + served_loss
+            self.champion_loss = self.champion_loss * decay + none
+        for c, blend_gain in self.gains.items():
             if c in raw:
-                apart = raw[c] - champion
-                half = weight * loss.loss(champion + 0.5 * apart, y)
-                helping.add(none, half, weight * loss.loss(raw[c], y), apart, decay)
+                distance = raw[c] - champion
+                half = weight * loss.loss(champion + 0.5 * distance, y)
+                blend_gain.add(none, half, weight * loss.loss(raw[c], y), distance, decay)
 
     def choose(self, champion: Config, live: Iterable[Config], charged: int) -> None:
-        """Who serves next, of the champion and the live challengers."""
+        """Choose who serves next, among the champion and the live challengers."""
         self.champion = champion
-        self.helping = {c: self.helping.get(c) or BlendGain() for c in live}
-        self.other, self.share = self.policy.choose(self.helping.items(), charged)
-        if self.lost > self.champion_lost * (1.0 + self.policy.harm):
+        self.gains = {c: self.gains.get(c) or BlendGain() for c in live}
+        self.other, self.share = self.policy.choose(self.gains.items(), charged)
+        if self.served_loss > self.champion_loss * (1.0 + self.policy.tolerance):
             self.other, self.share = None, 0.0
-        known = 0.0 if self.other is None else self.helping[self.other].apart
-        self.most = self.policy.wild * math.sqrt(known)
+        square = 0.0 if self.other is None else self.gains[self.other].square_distance
+        self.max_distance = self.policy.clip * math.sqrt(square)

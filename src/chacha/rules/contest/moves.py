@@ -1,7 +1,7 @@
-"""Moves: what the recommended rules try next to a champion, one challenger at a time.
+"""The moves of the recommended rules: what to try beside a champion, one challenger at a time.
 
-Unlike a ConfigOracle of the paper, which is called once for each champion, this one is asked
-whenever a slot is free, and told what became of its challengers.
+The paper calls its ConfigOracle once for each champion. Moves are requested whenever a slot is
+free, and are notified when a challenger is promoted or leaves.
 """
 
 from __future__ import annotations
@@ -23,21 +23,23 @@ from chacha.rules.contest.value_steps import IN_VAIN, ValueSteps
 __all__ = ["Moves"]
 
 EARLIER = 3  # champions that may come back
-BUNDLES = 32  # configurations with many more products that are kept
+BUNDLES = 32  # configurations with several more products that are cached
 
 
 class Moves(MoveRotation):
     """The recommended moves.
 
     - `values`: numbers and words, by :class:`~chacha.rules.contest.value_steps.ValueSteps`;
-    - `several`: all pairs, the best of the screen at once, all products with one group;
+    - `several`: several more products: all pairs, the screen's best, all products with one group;
     - `one`: one more product, in the order of the screen;
-    - `fewer`: one product less;
-    - `back`: an earlier champion, of the last three.
+    - `fewer`: one product or derived group less;
+    - `features`: more derived groups, by
+      :class:`~chacha.rules.contest.feature_moves.FeatureMoves`;
+    - `back`: one of the last three champions.
 
-    A move of `several` may give a configuration `grow` times as many features as the champion
-    has, or `free` of them. Products are of pairs of groups, a group with itself included, and of
-    the champion's products with a group, up to `order` groups.
+    A configuration of `several` or `features` may have at most `grow` times as many features as
+    the champion, or `free` features if that is more. Products are pairs of groups, a group with
+    itself included, and the champion's products times groups and products, up to `order` groups.
 
     >>> from chacha.rules.contest import Screening
     >>> from chacha.rules.contest.screen import Screen
@@ -71,43 +73,43 @@ class Moves(MoveRotation):
         self.squares = squares
         self.steps = ValueSteps(space.domains, seed)
         self.features = None if space.features is None else FeatureMoves(space.features)
-        self._points = 0  # in this round
+        self._points = 0  # of the current round
         self.earlier: dict[str, Config] = {}  # champions, the last one first
         self.products = ProductMoves(self.order, squares, best, few)
-        self._bundled: dict[tuple[Config, tuple[Product, ...]], Config] = {}  # a few, for later use
+        self._bundled: dict[tuple[Config, tuple[Product, ...]], Config] = {}  # a cache
         self._listed: tuple[tuple[Any, ...], list[Product]] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Its constants, for reports."""
+        """Return the constants, for reports."""
         names = ("grow", "free", "best", "few", "order", "squares")
         return {"is": "Moves", **{name: getattr(self, name) for name in names}}
 
-    def next(self, asked: MoveRequest) -> Move | None:
-        """The next challenger, or None if there is nothing that is not live."""
-        champion, groups, gains = asked.champion, asked.groups, asked.gains
+    def next(self, request: MoveRequest) -> Move | None:
+        """Return the next challenger, or None if all moves are live."""
+        champion, groups, screen = request.champion, request.groups, request.screen
         kinds: dict[str, Callable[[], Iterable[MoveOption]]] = {}
         if self.space.domains:
             kinds["values"] = partial(self._values, champion)
         if self.space.interactions is not None:
-            kinds["several"] = partial(self._several, champion, groups, gains)
-            kinds["one"] = partial(self._one, asked)
+            kinds["several"] = partial(self._several, champion, groups, screen)
+            kinds["one"] = partial(self._one, request)
         if self.space.interactions is not None or self.features is not None:
             kinds["fewer"] = partial(self._fewer, champion)
         if self.features is not None:
-            kinds["features"] = partial(self._features, asked)
+            kinds["features"] = partial(self._features, request)
         kinds["back"] = self._back
-        move = self.pick(kinds, asked)
-        return self._explained(move, asked) if move is not None else None
+        move = self.pick(kinds, request)
+        return self._explained(move, request) if move is not None else None
 
-    def _explained(self, move: Move, asked: MoveRequest) -> Move:
-        """With the reason why its derived groups were offered."""
+    def _explained(self, move: Move, request: MoveRequest) -> Move:
+        """Return the move with the reasons for its derived groups."""
         if move.kind != "features" or self.features is None:
             return move
-        new = [name for name in move.config.derived if name not in asked.champion.derived]
-        return move._replace(why=self.features.why(new, asked.columns))
+        new = [name for name in move.config.derived if name not in request.champion.derived]
+        return move._replace(why=self.features.why(new, request.columns))
 
     def crowned(self, move: Move | None, dethroned: Config) -> None:
-        """The champion changed; a step that won is remembered, and so is who was dethroned."""
+        """Note a new champion: remember the dethroned one, and the step if a step has won."""
         super().crowned(move, dethroned)
         earlier = {str(dethroned): dethroned, **self.earlier}
         self.earlier = dict(islice(earlier.items(), EARLIER))
@@ -118,7 +120,7 @@ class Moves(MoveRotation):
             self.steps.elsewhere()
 
     def ended(self, move: Move, n: int, eliminated: bool, until: int) -> None:
-        """It left; when every point around was tried enough, the step changes."""
+        """Note that a challenger left; halve the step once every point was tried in vain."""
         super().ended(move, n, eliminated, until)
         if move.kind == "values":
             tried = [times for (kind, _), times in self.tried.items() if kind == "values"]
@@ -130,7 +132,7 @@ class Moves(MoveRotation):
     def candidates(
         self, champion: Config, groups: Sequence[str], columns: Sequence[ColumnProfile] = ()
     ) -> Sequence[Product]:
-        """What is worth screening: derived groups, each a product of one; then products.
+        """Return what is worth screening: derived groups, as products of one, then products.
 
         >>> from chacha.config.space import Interactions
         >>> moves = Moves(Space.of({"interactions": Interactions(max_order=4)}), squares=False)
@@ -138,11 +140,11 @@ class Moves(MoveRotation):
         ['ac', 'ad', 'bc', 'bd', 'abc', 'abd', 'abcd', 'acd', 'bcd']
         """
         names = [] if self.features is None else self.features.names(champion, columns)
-        asked = champion, tuple(groups), tuple(names)
-        if self._listed is None or self._listed[0] != asked:
+        key = champion, tuple(groups), tuple(names)
+        if self._listed is None or self._listed[0] != key:
             tuned = self.space.interactions is not None
             products = self.products.candidates(champion, groups) if tuned else ()
-            self._listed = asked, [*((name,) for name in names), *products]
+            self._listed = key, [*((name,) for name in names), *products]
         return self._listed[1]
 
     def _values(self, champion: Config) -> Iterator[MoveOption]:
@@ -151,32 +153,32 @@ class Moves(MoveRotation):
         for multiple, values in points:
             yield multiple, partial(champion.with_values, **values)
 
-    def _most(self, champion: Config, gains: CandidateScreen) -> float:
-        """Features that a move may give."""
-        return max(float(self.free), self.grow * gains.width(champion))
+    def _most(self, champion: Config, screen: CandidateScreen) -> float:
+        """Return the largest number of features that a move may lead to."""
+        return max(float(self.free), self.grow * screen.width(champion))
 
-    def _features(self, asked: MoveRequest) -> Iterator[MoveOption]:
+    def _features(self, request: MoveRequest) -> Iterator[MoveOption]:
         assert self.features is not None
-        most = self._most(asked.champion, asked.gains)
-        return self.features.offers(asked.champion, asked.columns, asked.gains, most)
+        most = self._most(request.champion, request.screen)
+        return self.features.options(request.champion, request.columns, request.screen, most)
 
     def _several(
-        self, champion: Config, groups: Sequence[str], gains: CandidateScreen
+        self, champion: Config, groups: Sequence[str], screen: CandidateScreen
     ) -> Iterator[MoveOption]:
-        most, have = self._most(champion, gains), gains.width(champion)
-        known = set(champion.interactions)
+        most, width = self._most(champion, screen), screen.width(champion)
+        present = set(champion.interactions)
 
         def bundle(products: Sequence[Product]) -> Config | None:
-            more = [p for p in products if p not in known]
-            if have + sum(map(gains.width_of, more)) > most:
+            more = [p for p in products if p not in present]
+            if width + sum(map(screen.width_of, more)) > most:
                 return None
             return self._bundle(champion, more)
 
-        for name, products in self.products.bundles(champion, groups, gains, most):
+        for name, products in self.products.bundles(champion, groups, screen, most):
             yield name, partial(bundle, products)
 
     def _bundle(self, champion: Config, more: Sequence[Product]) -> Config:
-        """The champion with more products; asked for again and again as long as it reigns."""
+        """Return the champion with more products; cached, as every request asks for it again."""
         key = champion, tuple(more)
         if key not in self._bundled:
             if len(self._bundled) == BUNDLES:
@@ -184,12 +186,12 @@ class Moves(MoveRotation):
             self._bundled[key] = champion.with_products(more)
         return self._bundled[key]
 
-    def _one(self, asked: MoveRequest) -> Iterator[MoveOption]:
-        champion, gains = asked.champion, asked.gains
-        have = set(champion.interactions)
-        rest = gains.products or self.candidates(champion, asked.groups, asked.columns)
-        for p in chain(self.products.ranked(champion, gains), rest):
-            if p not in have and len(p) > 1:
+    def _one(self, request: MoveRequest) -> Iterator[MoveOption]:
+        champion, screen = request.champion, request.screen
+        present = set(champion.interactions)
+        rest = screen.products or self.candidates(champion, request.groups, request.columns)
+        for p in chain(self.products.ranked(champion, screen), rest):
+            if p not in present and len(p) > 1:
                 yield p, partial(champion.with_products, (p,))
 
     def _back(self) -> Iterator[MoveOption]:

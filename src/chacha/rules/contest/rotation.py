@@ -1,4 +1,4 @@
-"""MoveRotation: which move is next, when several kinds of them share the slots."""
+"""Which move comes next: kinds of moves alternate, and an adapter for a user's ConfigOracle."""
 
 from __future__ import annotations
 
@@ -12,22 +12,26 @@ from chacha.rules.contest.screening import CandidateScreen
 from chacha.rules.oracle import ConfigOracle, proposals_of
 
 __all__ = [
-    "MoveRequest",
-    "OracleMoves",
     "Move",
-    "MoveSource",
     "MoveOption",
+    "MoveRequest",
     "MoveRotation",
+    "MoveSource",
+    "OracleMoves",
     "constant",
 ]
 
-ELIMINATED = 3  # a challenger that was worse waits as if it had used up three leases
+ELIMINATED = 3  # an elimination counts as this many tries, so the move rests longer
 
-MoveOption = tuple[Hashable, Callable[[], Config | None]]  # a name, and what makes a configuration
+MoveOption = tuple[Hashable, Callable[[], Config | None]]
+"""A move's name, and a function that returns its configuration, or None if it is not possible."""
 
 
 class Move(NamedTuple):
-    """A challenger to be: what kind of move led to it, and how often that was tried."""
+    """A proposed challenger: the kind and name of the move, and how often it was tried.
+
+    `why` gives the reason for the proposal, if there is one to report.
+    """
 
     kind: str
     name: Hashable
@@ -37,14 +41,15 @@ class Move(NamedTuple):
 
 
 class MoveRequest(NamedTuple):
-    """What is asked when a slot is free: next to whom, and what is known.
+    """The request for a move when a slot is free.
 
-    `live` has the moves that are live, with their examples; `t` is the example.
+    `live` has the moves of the live challengers with their numbers of examples; `t` is the number
+    of the example.
     """
 
     champion: Config
     groups: Sequence[str]
-    gains: CandidateScreen
+    screen: CandidateScreen
     live: Mapping[Move, int]
     t: int
     columns: Sequence[ColumnProfile] = ()
@@ -52,25 +57,25 @@ class MoveRequest(NamedTuple):
 
 @runtime_checkable
 class MoveSource(Protocol):
-    """Proposes the next challenger, and learns what became of it."""
+    """Proposes the next challenger, and is notified when one is promoted or leaves."""
 
-    def next(self, asked: MoveRequest) -> Move | None:
-        """A move that is not live."""
+    def next(self, request: MoveRequest) -> Move | None:
+        """Return a move that is not live, or None."""
 
     def crowned(self, move: Move | None, dethroned: Config) -> None:
-        """The champion changed: by that move, or back to the one before (None)."""
+        """Note a new champion: that of `move`, or the previous champion again (None)."""
 
     def ended(self, move: Move, n: int, eliminated: bool, until: int) -> None:
-        """The challenger left after n examples, and is to rest until example `until`."""
+        """Note that a challenger left after n examples; its move rests until example `until`."""
 
     def candidates(
         self, champion: Config, groups: Sequence[str], columns: Sequence[ColumnProfile] = ()
     ) -> Iterable[Product]:
-        """The products that are worth screening, most likely ones first; of one: derived groups."""
+        """Return the products to screen, likely ones first; a derived group is a product of one."""
 
 
 class MoveRotation:
-    """Kinds of moves take turns; within one, whoever was tried least, in the order given."""
+    """Kinds of moves alternate; within a kind, the least-tried move comes first."""
 
     def __init__(self) -> None:
         self.tried: dict[tuple[str, Hashable], int] = {}
@@ -78,47 +83,49 @@ class MoveRotation:
         self.rests: dict[tuple[str, Hashable], int] = {}
 
     def ended(self, move: Move, n: int, eliminated: bool, until: int) -> None:
-        """It left after n examples: the next time it gets a longer lease, after a rest."""
+        """Note that a challenger left: its move rests, and then gets a longer lease."""
         key = move.kind, move.name
         self.tried[key] = move.tried + (ELIMINATED if eliminated else 1)
         self.rests[key] = until
         self.spent[move.kind] = self.spent.get(move.kind, 0) + n
 
     def crowned(self, move: Move | None, dethroned: Config) -> None:
-        """Everything is new next to another champion."""
-        for known in (self.tried, self.rests, self.spent):
-            known.clear()
+        """Forget the tries: every move is new beside a new champion."""
+        for counts in (self.tried, self.rests, self.spent):
+            counts.clear()
 
     def pick(
         self,
         kinds: Mapping[str, Callable[[], Iterable[MoveOption]]],
-        asked: MoveRequest,
+        request: MoveRequest,
     ) -> Move | None:
-        """The kind with the fewest live, then the least examples; of it the least tried.
+        """Return the next move, or None if all are live.
 
-        Whoever rests is taken only if nobody else is left.
+        The kind with the fewest live moves comes first, then the one with the fewest examples. Of
+        a kind, the least-tried move comes first, in the order of its options. A move that rests is
+        chosen only if no other is left.
         """
-        taken = {asked.champion, *(move.config for move in asked.live)}
+        taken = {request.champion, *(move.config for move in request.live)}
 
         def rank(kind: str) -> tuple[int, int]:
-            running = [n for move, n in asked.live.items() if move.kind == kind]
+            running = [n for move, n in request.live.items() if move.kind == kind]
             return len(running), self.spent.get(kind, 0) + sum(running)
 
         order = sorted(kinds, key=rank)
         for rested in (True, False):
             for kind in order:
-                offers = kinds[kind]()
+                options = kinds[kind]()
                 if rested:
-                    offers = (o for o in offers if self.rests.get((kind, o[0]), 0) <= asked.t)
-                if (found := self._least_tried(kind, offers, taken)) is not None:
-                    return found
+                    options = (o for o in options if self.rests.get((kind, o[0]), 0) <= request.t)
+                if (move := self._least_tried(kind, options, taken)) is not None:
+                    return move
         return None
 
     def _least_tried(
-        self, kind: str, offers: Iterable[MoveOption], taken: set[Config]
+        self, kind: str, options: Iterable[MoveOption], taken: set[Config]
     ) -> Move | None:
         least: Move | None = None
-        for name, make in offers:
+        for name, make in options:
             tried = self.tried.get((kind, name), 0)
             if least is not None and tried >= least.tried:
                 continue
@@ -130,19 +137,19 @@ class MoveRotation:
 
 
 def constant(config: Config) -> Config:
-    """What makes a configuration that is there already."""
+    """Return `config`: the function of a :data:`MoveOption` whose configuration exists already."""
     return config
 
 
 class OracleMoves(MoveRotation):
-    """The challengers of a ConfigOracle of one's own, in its order.
+    """The proposals of a custom ConfigOracle, in its order.
 
-    It is asked once a reign, and again when groups have appeared.
+    The oracle is called once for each champion, and again when groups have appeared.
 
     >>> from chacha.rules.contest import Screening
     >>> from chacha.rules.contest.screen import Screen
-    >>> given = OracleMoves(lambda champion, groups: [champion.with_product(groups)])
-    >>> given.next(MoveRequest(Config(), "ab", Screen(Screening()), {}, t=0)).config.since(Config())
+    >>> moves = OracleMoves(lambda champion, groups: [champion.with_product(groups)])
+    >>> moves.next(MoveRequest(Config(), "ab", Screen(Screening()), {}, t=0)).config.since(Config())
     '+ab'
     """
 
@@ -152,23 +159,23 @@ class OracleMoves(MoveRotation):
         self.proposed: list[Config] | None = None
         self._groups: tuple[str, ...] = ()
 
-    def next(self, asked: MoveRequest) -> Move | None:
-        """Of what the oracle proposed, whoever was tried least."""
-        groups = tuple(asked.groups)
+    def next(self, request: MoveRequest) -> Move | None:
+        """Return the least-tried of the oracle's proposals."""
+        groups = tuple(request.groups)
         if self.proposed is None or groups != self._groups:
-            found = proposals_of(self.oracle, asked.champion, asked.groups)
-            self.proposed = list(dict.fromkeys([*(self.proposed or ()), *found]))
+            proposals = proposals_of(self.oracle, request.champion, request.groups)
+            self.proposed = list(dict.fromkeys([*(self.proposed or ()), *proposals]))
             self._groups = groups
-        offers = [(str(config), partial(constant, config)) for config in self.proposed]
-        return self.pick({"given": lambda: offers}, asked)
+        options = [(str(config), partial(constant, config)) for config in self.proposed]
+        return self.pick({"oracle": lambda: options}, request)
 
     def crowned(self, move: Move | None, dethroned: Config) -> None:
-        """The next question goes to the oracle."""
+        """Forget the proposals, so that the oracle is called for the new champion."""
         super().crowned(move, dethroned)
         self.proposed = None
 
     def candidates(
         self, champion: Config, groups: Sequence[str], columns: Sequence[ColumnProfile] = ()
     ) -> Iterable[Product]:
-        """Nothing is screened."""
+        """Return nothing: a custom oracle's proposals are not screened."""
         return ()

@@ -1,8 +1,10 @@
-"""Residual screening: which product would help the champion most, at a fraction of a model's cost.
+"""The screen: rank candidate products by how well they predict the champion's residual.
 
-Every candidate has a tiny learner that sees only its own features and predicts what the champion
-left over. What it would have saved orders the candidates. The native engine does the same, to
-the same bits; this is its reference, and what other pools use.
+Every candidate has a small learner that sees only the candidate's features and predicts the
+residual. The loss this would have saved ranks the candidates, at a fraction of a model's cost.
+Pools other than the native one use this implementation; the native engine computes the same bits.
+
+Twin: native/src/rules/screen.hpp
 """
 
 from __future__ import annotations
@@ -12,20 +14,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from chacha.config.config import Config, Product
-from chacha.data.example import Example, Feature
+from chacha.data.example import Example
+from chacha.data.products import expand_product
 from chacha.rules.contest.screening import Screening
 from chacha.rules.feature_counts import Widths, cells_for, mean_features, product_features
 
-__all__ = ["Candidate", "Screen"]
-
-FNV_PRIME = 16777619
+__all__ = ["CandidateLearner", "Screen"]
 
 
 @dataclass(slots=True)
-class Candidate:
-    """A tiny learner for one product: VW's adaptive, normalised updates on its own features.
+class CandidateLearner:
+    """A small learner for one product: VW's adaptive, normalised updates on its features.
 
-    >>> candidate = Candidate(("a", "b"), mask=3)
+    >>> candidate = CandidateLearner(("a", "b"), mask=3)
     >>> for _ in range(50):
     ...     candidate.learn([1], [0.5], residual=1.0, low=-1.0, high=1.0, rate=0.5)
     >>> 0.9 < candidate.gain / candidate.looks < 1.0
@@ -49,7 +50,7 @@ class Candidate:
         high: float,
         rate: float,
     ) -> None:
-        """Predict the residual, count what that would have saved, learn."""
+        """Predict the residual, add the loss this would have saved, and learn."""
         cells = [self.cells.setdefault(place, [0.0, 0.0, 0.0, 0.0]) for place in places]
         guess = 0.0
         for cell, x in zip(cells, values, strict=True):
@@ -86,123 +87,103 @@ class Candidate:
 
 
 class Screen:
-    """The candidates, looked at in turns, as far as the budget goes.
+    """The candidates, which learn in turn as far as the budget of the policy allows.
 
-    >>> from chacha.data.example import parse_line
+    >>> from chacha.data.text_parser import parse_line
     >>> screen = Screen(Screening(share=1.0))
     >>> screen.set([("a", "b"), ("a", "c")], sizes={"a": 1, "b": 1, "c": 1})
     >>> example = parse_line("|a x:2 |b y:3 |c z:0.5")
     >>> for _ in range(30):
     ...     screen.learn(example, residual=1.0, live=5)
-    >>> {p: gain > 0 for p, gain in screen.gains().items()}, screen.known
+    >>> {p: gain > 0 for p, gain in screen.gains().items()}, screen.ready
     ({('a', 'b'): True, ('a', 'c'): True}, True)
     >>> screen.width(Config(["ab"]))  # three features, the constant and the product
     5.0
 
-    A candidate of one group is a derived group that the champion lacks: it is made when its turn
-    comes. `derive` is told of them.
+    A candidate of one group is a derived group that the champion lacks. It is computed when its
+    turn comes. `derive` is called with the names of these groups.
     """
 
     def __init__(self, policy: Screening) -> None:
         self.policy = policy
-        self.candidates: list[Candidate] = []
+        self.candidates: list[CandidateLearner] = []
         self.turn = self.rounds = 0
         self.credit = 0.0
         self.low = self.high = 0.0
         self.examples = 0
-        self.active: dict[str, int] = {}  # features of the groups, over all examples
+        self.active: dict[str, int] = {}  # features by group, summed over all examples
         self._sizes: Mapping[str, int] = {}
         self.derive: Callable[[Iterable[str]], None] = lambda names: None
 
     @property
     def products(self) -> Sequence[Product]:
-        """The candidates at hand."""
+        """The current candidates."""
         return [candidate.product for candidate in self.candidates]
 
     @property
-    def known(self) -> bool:
-        """Whether every candidate had its looks, or its chances to be looked at."""
+    def ready(self) -> bool:
+        """Whether every candidate has had its looks, or its chances to be looked at."""
         return self.rounds >= self.policy.looks
 
     def gains(self) -> Mapping[Product, float]:
-        """What each candidate saved, per look; only of those that were looked at."""
-        found = {c.product: c.gain / c.looks for c in self.candidates if c.looks}
-        return {p: gain for p, gain in found.items() if math.isfinite(gain)}
+        """Return the loss each candidate saved per look; only candidates that had a look."""
+        gains = {c.product: c.gain / c.looks for c in self.candidates if c.looks}
+        return {p: gain for p, gain in gains.items() if math.isfinite(gain)}
 
     def width(self, config: Config) -> float:
-        """Features that the configuration gives an example, about."""
+        """Return the approximate number of features of a configuration in an example."""
         return self._widths().of_config(config)
 
     def width_of(self, product: Product) -> float:
-        """Features that the product gives an example, about."""
+        """Return the approximate number of features of a product in an example."""
         return self._widths().of_product(product)
 
     def _widths(self) -> Widths:
         return Widths(mean_features(self.active, self.examples, self._sizes))
 
     def set(self, products: Sequence[Product], sizes: Mapping[str, int]) -> None:
-        """Begin anew with these candidates; `sizes` has the distinct features of the groups."""
+        """Restart with these candidates; `sizes` has the numbers of distinct features by group."""
         self.derive(p[0] for p in products if len(p) == 1)
         self._sizes = sizes
-        self.candidates = [Candidate(p, cells_for(p, sizes) - 1) for p in products]
+        self.candidates = [CandidateLearner(p, cells_for(p, sizes) - 1) for p in products]
         self.turn = self.rounds = 0
         self.credit = 0.0
 
     def learn(self, example: Example, residual: float, live: int) -> None:
-        """One example, what the champion left over, and how many models are live."""
-        features = 0
-        for group, found in example.groups.items():
-            count = sum(feature.value != 0.0 for feature in found)
+        """Learn from one example, the champion's residual and the number of live models."""
+        active = 0
+        for group, features in example.groups.items():
+            count = sum(feature.value != 0.0 for feature in features)
             self.active[group] = self.active.get(group, 0) + count
-            features += count
+            active += count
         self.examples += 1
         if self.policy.share > 0.0 and self.candidates and math.isfinite(residual):
-            self._take_turns(example, residual, float(features) * live)
+            self._take_turns(example, residual, float(active) * live)
             self.low, self.high = min(self.low, residual), max(self.high, residual)
 
     def _take_turns(self, example: Example, residual: float, least: float) -> None:
+        """Let candidates learn in turn until the credit is used up."""
         self.credit = min(self.credit + self.policy.share * least, least)
-        kept: dict[str, Sequence[Feature]] = {
-            name: [f for f in found if f.value != 0.0] for name, found in example.groups.items()
+        groups = {
+            name: [(f.value, f.hashed) for f in features if f.value != 0.0]
+            for name, features in example.groups.items()
         }
         for _ in range(len(self.candidates)):
             candidate = self.candidates[self.turn]
             for name in candidate.product:
-                if name not in kept:
-                    kept[name] = example.derived.get(name, ())
-            counts = [len(kept[name]) for name in candidate.product]
-            width = product_features(candidate.product, [float(count) for count in counts])
+                if name not in groups:
+                    groups[name] = [(f.value, f.hashed) for f in example.derived.get(name, ())]
+            factors = [groups[name] for name in candidate.product]
+            width = product_features(candidate.product, [float(len(f)) for f in factors])
             if 0.0 < width <= least:
                 if width > self.credit:
                     return
                 self.credit -= width
-                places, values = _features(candidate.product, kept, candidate.mask)
+                features = expand_product(candidate.product, factors)
+                pairs = [(hashed & candidate.mask, x) for x, hashed in features if x != 0.0]
+                places, values = [place for place, _ in pairs], [x for _, x in pairs]
                 rate = self.policy.rate
                 candidate.learn(places, values, residual, self.low, self.high, rate)
             self.turn += 1
             if self.turn == len(self.candidates):
                 self.turn, self.rounds = 0, self.rounds + 1
-
-
-def _features(
-    names: Product, groups: Mapping[str, Sequence[Feature]], mask: int
-) -> tuple[list[int], list[float]]:
-    """The places and values of a product's features, in VW's order."""
-    places: list[int] = []
-    values: list[float] = []
-
-    def visit(depth: int, start: int, half: int, value: float) -> None:
-        found = groups[names[depth]]
-        for i in range(start, len(found)):
-            x = value * found[i].value
-            if depth + 1 == len(names):
-                if x != 0.0:
-                    places.append((half ^ found[i].hashed) & mask)
-                    values.append(x)
-                continue
-            same = names[depth + 1] == names[depth]
-            joined = (FNV_PRIME * (half ^ found[i].hashed)) & 0xFFFFFFFF
-            visit(depth + 1, i if same else 0, joined, x)
-
-    visit(0, 0, 0, 1.0)
-    return places, values

@@ -1,4 +1,4 @@
-"""Screening: which candidate products are worth a challenger, and what finding out may cost."""
+"""The policy of screening, the interface of a screen, and the window of candidates it holds."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ __all__ = ["CandidateScreen", "CandidateWindow", "Screening"]
 
 @dataclass(frozen=True)
 class Screening:
-    """How much screening may cost.
+    """The cost limits of screening.
 
     Parameters
     ----------
     share
-        Of the features that the live models work on at least (the raw ones, once for each
-        model), this share is worked on for screening. No step costs more than all of them.
-        0: the order is the oracle's.
+        The work of screening as a share of the least work of the live models, which is the number
+        of raw features times the number of models. No step costs more than that work. With 0,
+        nothing is screened and the order is the oracle's.
     most
-        Candidates that are screened at once; if there are more, they take turns.
+        The number of candidates screened at once; if there are more, they take turns.
     looks
-        A candidate counts as known after so many looks.
+        The number of rounds after which the screen's ranking is used.
     rate
-        The learning rate of the tiny learners.
+        The learning rate of the candidates' learners.
 
     Examples
     --------
@@ -51,34 +51,34 @@ class Screening:
 
 
 class CandidateScreen(Protocol):
-    """What a screen has found, wherever it is kept."""
+    """A screen, in Python or in the native engine."""
 
     @property
     def products(self) -> Sequence[Product]:
-        """The candidates at hand."""
+        """The current candidates."""
 
     @property
-    def known(self) -> bool:
-        """Whether every candidate had its looks."""
+    def ready(self) -> bool:
+        """Whether every candidate has had its looks, or its chances to be looked at."""
 
     def gains(self) -> Mapping[Product, float]:
-        """What each candidate saved, per look; only of those that were looked at."""
+        """Return the loss each candidate saved per look; only candidates that had a look."""
 
     def width(self, config: Config) -> float:
-        """Features that the configuration gives an example, about."""
+        """Return the approximate number of features of a configuration in an example."""
 
     def width_of(self, product: Product) -> float:
-        """Features that the product gives an example, about."""
+        """Return the approximate number of features of a product in an example."""
 
     def set(self, products: Sequence[Product], sizes: Mapping[str, int]) -> None:
-        """Begin anew with these candidates; `sizes` has the distinct features of the groups."""
+        """Restart with these candidates; `sizes` has the numbers of distinct features by group."""
 
 
 class CandidateWindow:
-    """Sets the candidates of a screen, anew for every champion and whenever groups appear.
+    """Sets the candidates of a screen: anew for every champion, and whenever groups appear.
 
-    If there are more than `most`, the best quarter stays and the next ones get their turn, as
-    soon as all at hand are known; after the last come the first again.
+    If there are more candidates than `most`, the window moves on once the screen is ready: the best
+    quarter stays and the next candidates follow; after the last come the first again.
 
     >>> from types import SimpleNamespace
     >>> from chacha.rules.contest.screen import Screen
@@ -98,7 +98,7 @@ class CandidateWindow:
     def __init__(self, policy: Screening) -> None:
         self.policy = policy
         self._for: tuple[Config, tuple[str, ...], tuple[Product, ...]] | None = None
-        self._next = 0  # of the candidates whose turn comes
+        self._next = 0  # the position of the next candidate
         self._more = False
 
     def set(
@@ -108,30 +108,28 @@ class CandidateWindow:
         facts: StreamFacts,
         candidates: Callable[[], Iterable[Product]],
     ) -> None:
-        """Look whether the candidates should be others, and set them."""
+        """Set the candidates, if the champion or the groups changed or the window moves on."""
         derived = tuple(takewhile(lambda p: len(p) == 1, candidates()))
         now = champion, tuple(facts.groups), derived
+        best: list[Product] = []
         if now != self._for:
-            self._for, self._next, kept = now, 0, {}
+            self._for, self._next = now, 0
             self._more = (
                 sum(1 for _ in islice(candidates(), self.policy.most + 1)) > self.policy.most
             )
-        elif self._more and (screen.known or self.policy.share == 0.0):
+        elif self._more and (screen.ready or self.policy.share == 0.0):
             gains = screen.gains()
             best = sorted(gains, key=lambda p: -gains[p])[: self.policy.most // 4]
-            kept = dict.fromkeys(best)
         else:
             return
-        products = [*kept, *self._turn(candidates, self.policy.most - len(kept), kept)]
-        screen.set(products, facts.sizes)
+        following = self._following(candidates, self.policy.most - len(best))
+        screen.set(list(dict.fromkeys([*best, *following])), facts.sizes)
 
-    def _turn(
-        self, candidates: Callable[[], Iterable[Product]], room: int, kept: Mapping[Product, None]
-    ) -> list[Product]:
-        """The next candidates; after the last come the first again."""
-        taken = list(islice(candidates(), self._next, self._next + room))
+    def _following(self, candidates: Callable[[], Iterable[Product]], room: int) -> list[Product]:
+        """Return the next candidates; after the last come the first again."""
+        following = list(islice(candidates(), self._next, self._next + room))
         self._next += room
-        if self._more and len(taken) < room:
-            self._next = room - len(taken)
-            taken += islice(candidates(), self._next)
-        return [p for p in dict.fromkeys(taken) if p not in kept]
+        if self._more and len(following) < room:
+            self._next = room - len(following)
+            following += islice(candidates(), self._next)
+        return following

@@ -1,8 +1,8 @@
-"""Steps in the space of numbers and words: FLOW² (Wu et al. 2021) for challengers that come back.
+"""Steps in the space of numbers and words: FLOW² (Wu et al. 2021) for repeated challengers.
 
-As in :mod:`chacha.rules.paper.flow2`, points are one step along a direction and its opposite. Here a round
-also has the points two steps away, and failure is not believed at once: a challenger gets longer
-leases before the step is halved.
+As in :mod:`chacha.rules.paper.flow2`, points lie one step along a direction and its opposite. Here
+a round also has the points two steps away, and every point is tried again with a longer lease
+before the step is halved.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ __all__ = ["Point", "ValueSteps"]
 
 STEP = 0.1  # of the unit cube's diagonal
 SMALLEST = 0.25  # of the first step
-MULTIPLES = (1.0, 2.0, -1.0, -2.0)  # along the direction first
+MULTIPLES = (1.0, 2.0, -1.0, -2.0)  # of the step; along the direction first
 IN_VAIN = 2  # tries of every point before the step is halved
 
 
 class Point(NamedTuple):
-    """A point to try: how many steps away it is, and what it is there."""
+    """A point to try: its distance in steps, and the values there."""
 
     multiple: float
     values: Mapping[str, Value]
@@ -34,8 +34,8 @@ class ValueSteps:
     """The points around the champion's, one round at a time.
 
     A win two steps away doubles the step. When every point of a round was tried twice in vain,
-    the step is halved, and with several dimensions there is a new direction. When the champion
-    changed elsewhere, the first step is as good as any again.
+    the step is halved, and with several dimensions a new direction is drawn. When the champion
+    changed in something else, the step is at least the first step again.
 
     >>> from chacha.config.space import LogUniform
     >>> steps = ValueSteps({"learning_rate": LogUniform(2**-11, 2**9)}, seed=0)
@@ -48,41 +48,41 @@ class ValueSteps:
         self.rng = Random(f"steps:{seed}")
         self.first = self.step = STEP * math.sqrt(max(len(self.domains), 1))
         self.direction = self._direction()
-        self.drawn: dict[tuple[str, float], float] = {}  # for words, which have no direction
+        self.drawn: dict[tuple[str, float], float] = {}  # draws for words, which have no direction
         self._round: tuple[Mapping[str, Value], list[Point]] | None = None
 
     def around(self, values: Mapping[str, Value]) -> list[Point]:
-        """The points of this round around `values`, without those that are the same."""
+        """Return the points of this round around `values`, without duplicates."""
         if self._round is not None and self._round[0] == values:
             return self._round[1]
         points: list[Point] = []
-        known = [{key: values[key] for key in self.domains}]
+        distinct = [{key: values[key] for key in self.domains}]
         for multiple in MULTIPLES:
             at = {key: self._at(key, values[key], multiple) for key in self.domains}
-            if at not in known:
-                known.append(at)
+            if at not in distinct:
+                distinct.append(at)
                 points.append(Point(multiple, at))
         self._round = values, points
         return points
 
     def won(self, multiple: float) -> None:
-        """The point that many steps away is the champion's now."""
+        """Note that the point at `multiple` steps is the new champion's."""
         self.step = min(self.step * abs(multiple), math.sqrt(len(self.domains)))
         self._begin()
 
     def elsewhere(self) -> None:
-        """The champion changed in something else: look again, with the first step at least."""
+        """Note that the champion changed in something else: use at least the first step again."""
         self.step = max(self.step, self.first)
         self._begin()
 
     def in_vain(self) -> None:
-        """Every point of this round was tried enough."""
+        """Note that every point of this round was tried enough: halve the step."""
         self.step = max(self.step / 2.0, self.first * SMALLEST)
         self.direction = self._direction()
         self._begin()
 
     def _begin(self) -> None:
-        """A round begins."""
+        """Begin a new round."""
         self.drawn.clear()
         self._round = None
 
@@ -105,7 +105,7 @@ class ValueSteps:
         return domain.from_unit(min(max(domain.to_unit(at) + near, 0.0), 1.0), at)
 
     def _other(self, key: str, domain: Choice, at: Value, multiple: float) -> Value:
-        """Words and switches: another one, if the step leaves the cell of this one."""
+        """Return another word or switch, if the step leaves the cell of this one."""
         reach = abs(multiple * self.step * self.direction[key]) * len(domain.options)
         if len(self.domains) > 1 and reach < 0.5 and self._draw(key, multiple) > reach:
             return at
@@ -113,7 +113,7 @@ class ValueSteps:
         return others[int(self._draw(f"{key}:", multiple) * len(others))]
 
     def _draw(self, key: str, multiple: float) -> float:
-        """A draw that stays the same for a round, however often it is looked at."""
+        """Return a random number in [0, 1) that stays the same for a round."""
         if (key, multiple) not in self.drawn:
             self.drawn[key, multiple] = self.rng.random()
         return self.drawn[key, multiple]

@@ -1,4 +1,7 @@
-"""Evidence: progressive validation loss, its bounds (Eq. 1), the two tests (Eq. 2 and 3)."""
+"""The bounds on the progressive validation loss (Eq. 1), and the two tests (Eq. 2 and 3).
+
+Twin: native/src/rules/bounds.hpp
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ class Bound(NamedTuple):
 
 
 def better_than(c: Bound, champion: Bound) -> bool:
-    """Eq. 2: c's upper bound lies below the champion's lower bound by more than its ε.
+    """Eq. 2: c's upper bound is below the champion's lower bound by more than the champion's ε.
 
     >>> better_than(Bound(1.0, 0.1), Bound(2.0, 0.4)), better_than(Bound(1.0, 0.1), Bound(2.0, 0.5))
     (True, False)
@@ -43,7 +46,7 @@ def better_than(c: Bound, champion: Bound) -> bool:
 
 
 def worse_than(c: Bound, champion: Bound) -> bool:
-    """Eq. 3: c's lower bound lies above the champion's upper bound.
+    """Eq. 3: c's lower bound is above the champion's upper bound.
 
     >>> worse_than(Bound(2.0, 0.1), Bound(1.0, 0.5))
     True
@@ -52,22 +55,22 @@ def worse_than(c: Bound, champion: Bound) -> bool:
 
 
 class Evidence(Protocol):
-    """What the algorithm needs to know of a bound.
+    """The interface of a bound.
 
     >>> evidence: Evidence = SampleComplexity()
     """
 
     @property
     def burn_in(self) -> int:
-        """A model with fewer examples is neither tested nor served (but the champion)."""
+        """The examples before a model is tested or served; the champion is always served."""
 
     def bound(self, standing: Standing, d: float, challengers: int, loss_range: float) -> Bound:
-        """The bound of a configuration of complexity d_c = `d` when |S| = `challengers`."""
+        """Return the bound of a configuration of complexity d_c = `d`, |S| = `challengers`."""
 
 
 @dataclass(frozen=True)
 class SampleComplexity:
-    """The paper's ε_{c,t}: the appendix's form by default, Eq. 1's with `log_in_root=False`.
+    """The paper's ε_{c,t}, by default in the appendix's form, in Eq. 1's with `log_in_root=False`.
 
     Appendix: ε = a·√(d_c·log(n·|S|/δ)/n) with a = `scale`·(loss range).
     Eq. 1: ε = comp·log(n·|S|/δ)·n^(p-1), where comp = a·√d_c unless `comp` is given.
@@ -75,7 +78,7 @@ class SampleComplexity:
     Parameters
     ----------
     scale
-        a as a share of the range of the loss; the paper's 0.05.
+        a as a share of the range of the loss; 0.05 in the paper.
     delta
         δ, the probability that a bound may fail.
     log_in_root
@@ -83,11 +86,11 @@ class SampleComplexity:
     p, comp
         Eq. 1's exponent and complexity term; only with `log_in_root=False`.
     log_base
-        e in the paper, 10 in the authors' code.
+        The base of the logarithm: e in the paper, 10 in the authors' code.
     count_challengers
-        |S| inside the logarithm; the authors' code leaves it out.
+        Whether |S| is inside the logarithm; the authors' code leaves it out.
     burn_in
-        Examples before a model may be tested or served; 100 in the authors' code.
+        The examples before a model may be tested or served; 100 in the authors' code.
 
     Examples
     --------
@@ -121,13 +124,16 @@ class SampleComplexity:
         if self.burn_in < 0:
             raise ConfigError(f"burn_in must not be negative, got {self.burn_in}")
         if self.log_in_root and (self.p != 0.5 or self.comp is not None):
-            raise ConfigError("p and comp belong to Eq. 1: set log_in_root=False with them")
+            raise ConfigError(
+                f"p and comp belong to Eq. 1, got p={self.p}, comp={self.comp}; "
+                "set log_in_root=False with them"
+            )
 
     @classmethod
     def eq1(
         cls, scale: float = 0.05, p: float = 0.5, comp: float | None = None, delta: float = 0.1
     ) -> SampleComplexity:
-        """Eq. 1's form: the logarithm outside the root.
+        """Return Eq. 1's form: the logarithm outside the root.
 
         >>> SampleComplexity.eq1(p=0.6).log_in_root
         False
@@ -136,7 +142,7 @@ class SampleComplexity:
 
     @classmethod
     def authors(cls) -> SampleComplexity:
-        """The constants of the authors' code: log10, no |S|, 100 examples of burn-in.
+        """Return the constants of the authors' code: log10, no |S|, 100 examples of burn-in.
 
         >>> SampleComplexity.authors().burn_in
         100
@@ -144,7 +150,7 @@ class SampleComplexity:
         return cls(log_base=10.0, count_challengers=False, burn_in=100)
 
     def bound(self, standing: Standing, d: float, challengers: int, loss_range: float) -> Bound:
-        """L^PV and its ε; without an example the bound is infinite."""
+        """Return L^PV and its ε; before the first example the bound is infinite."""
         n = standing.n
         if n == 0:
             return Bound(0.0, math.inf)

@@ -1,7 +1,9 @@
-"""Algorithm 1, nothing else: losses in, decisions out.
+"""Algorithm 1: losses in, decisions out, without a learner, a file or a clock.
 
-No learner, no file, no clock. Whoever holds this object starts a model for every
-:class:`~chacha.rules.decisions.WentLive` and drops it for every :class:`~chacha.rules.decisions.Retired`.
+The caller starts a model for every :class:`~chacha.rules.decisions.WentLive` and drops it for every
+:class:`~chacha.rules.decisions.Retired`.
+
+Twin: native/src/rules/champion.hpp
 """
 
 from __future__ import annotations
@@ -24,10 +26,10 @@ __all__ = ["ChampionChallengers"]
 
 
 class ChampionChallengers:
-    """ChaCha: a champion C, challengers S, of which at most b - 1 are live (B).
+    """ChaCha: a champion C and challengers S, of which at most b - 1 are live (B).
 
-    Line 5 runs at the end of a step, for the next example: the scheduler never looks at
-    it, so predicting stays a pure read. Comments carry the paper's line numbers.
+    Line 5 runs at the end of a step, for the next example: the scheduler does not depend on that
+    example, so predicting is a pure read. Comments give the paper's line numbers.
 
     >>> from types import SimpleNamespace
     >>> from chacha.rules.paper.bounds import SampleComplexity
@@ -60,27 +62,27 @@ class ChampionChallengers:
         self.oracle, self.evidence, self.lease_factor = oracle, evidence, lease_factor
         self.scheduler = self.scheduling(budget, Random(f"scheduler:{seed}"))
         self.t = 0
-        self.S: dict[Config, None] = {}  # a set that remembers its order
+        self.S: dict[Config, None] = {}  # an ordered set
         self.B: list[Config] = []
         self.proposed: set[Config] = {initial}
         self.standing: dict[Config, Standing] = {initial: Standing()}
 
     @property
     def live(self) -> tuple[Config, ...]:
-        """Those that have a model, the champion first."""
+        """The configurations that have a model, the champion first."""
         return (self.champion, *self.B)
 
     @property
     def tested(self) -> tuple[Config, ...]:
-        """The c of line 11: without a model there is no bound, so only live ones."""
+        """The c of line 11; only live ones, because without a model there is no bound."""
         return tuple(c for c in self.B if c in self.S)
 
     def serve(self, raw: Mapping[Config, float]) -> float:
-        """Line 6: the prediction that is served."""
+        """Line 6: return the prediction to serve."""
         return raw[self.incumbent]
 
     def constants(self) -> dict[str, Any]:
-        """What else is set, for reports."""
+        """Return the other settings, for reports."""
         return {"lease_factor": self.lease_factor}
 
     def begin(self, facts: StreamFacts) -> list[Decision]:
@@ -89,7 +91,7 @@ class ChampionChallengers:
         return self._schedule(facts, self._bounds(facts))
 
     def charge(self, scored: ScoredExample, facts: StreamFacts) -> None:
-        """Lines 3, 8 and 9 for one example; losses are charged by their bounded proxy."""
+        """Lines 3, 8 and 9 for one example; the bounded proxy of the losses is charged."""
         raw = scored.raw.items() if scored.weight > 0 else ()
         self._add({c: facts.proxy(p, scored.y) for c, p in raw}, scored.weight)
 
@@ -98,8 +100,8 @@ class ChampionChallengers:
     ) -> list[Decision]:
         """Lines 3 and 8-17 for one example, then line 5 for the next.
 
-        `losses` has every model that predicted the example; one that went live since the
-        prediction was scored has scored none and is not charged.
+        `losses` has every model that predicted the example. A model that went live after the
+        prediction is not in it and is not charged.
         """
         self._add(losses, weight)
         return self.decide(facts)
@@ -110,9 +112,9 @@ class ChampionChallengers:
             self.standing[c].add(losses[c], weight)  # 9
 
     def decide(self, facts: StreamFacts) -> list[Decision]:
-        """Lines 10-17 by the standings as they are, then line 5 for the next example.
+        """Lines 10-17 by the current standings, then line 5 for the next example.
 
-        Without a test that fires and a lease that ends, it changes the incumbent at most.
+        If no test fires and no lease ends, only the incumbent can change.
         """
         decisions: list[Decision] = []
         bounds = self._bounds(facts)
@@ -129,7 +131,7 @@ class ChampionChallengers:
         return decisions + self._schedule(facts, self._bounds(facts) if decisions else bounds)
 
     def bound(self, c: Config, facts: StreamFacts) -> Bound:
-        """L^PV and ε of a live configuration."""
+        """Return L^PV and ε of a live configuration."""
         standing, d = self.standing[c], facts.complexity(c)
         return self.evidence.bound(standing, d, len(self.S), facts.loss_range)
 
@@ -137,7 +139,7 @@ class ChampionChallengers:
         return {c: self.bound(c, facts) for c in self.live}
 
     def _expand(self, facts: StreamFacts) -> None:
-        """S ← S + ConfigOracle(C), never one proposed before."""
+        """S ← S + ConfigOracle(C), without those proposed before."""
         for c in proposals_of(self.oracle, self.champion, facts.groups):
             if c not in self.proposed:
                 self.proposed.add(c)
@@ -149,7 +151,7 @@ class ChampionChallengers:
         return Promoted(self.t, c, old, self.standing[c].n, won.upper, lost.lower, lost.epsilon)
 
     def _crown(self, c: Config) -> None:
-        """C ← c. The dethroned champion takes c's slot and lease, and keeps its model."""
+        """C ← c. The dethroned champion gets c's slot and lease, and keeps its model."""
         old, self.champion = self.champion, c
         self.B[self.B.index(c)] = old
         del self.S[c]
@@ -184,11 +186,12 @@ class ChampionChallengers:
             elif isinstance(decision, WentLive):
                 self.standing[decision.config] = Standing()  # Algorithm 2, line 13
         first, *others = self.live
-        served = [c for c in others if c in bounds and self.standing[c].n >= self.evidence.burn_in]
-        upper = {c: bounds[c].upper if c in bounds else inf for c in (first, *served)}
+        servable = [c for c in others if c in bounds]
+        servable = [c for c in servable if self.standing[c].n >= self.evidence.burn_in]
+        upper = {c: bounds[c].upper if c in bounds else inf for c in (first, *servable)}
         self.incumbent = min(upper, key=upper.__getitem__)  # 6
         return decisions
 
     def _n_min(self, facts: StreamFacts) -> int:
-        """The first lease: 5 times the raw features in the paper."""
+        """Return the first lease; in the paper 5 times the number of raw features."""
         return max(1, self.lease_factor * facts.raw_features)

@@ -1,8 +1,8 @@
-"""What the paper compares ChaCha with, and its two ablations: variants of Algorithm 1.
+"""The methods the paper compares ChaCha with, and its two ablations: variants of Algorithm 1.
 
-Each is Algorithm 1 with something left out, so that all share the rest: the oracle, the bounds,
-and the rule that the model with the lowest upper bound serves (section 5 and appendix A.2).
-Naive needs no class of its own: it is ChaCha with a budget of 1.
+Each variant leaves out a part of Algorithm 1. All share the rest: the oracle, the bounds, and the
+rule that the model with the lowest upper bound serves (section 5 and appendix A.2). Naive needs no
+class: it is ChaCha with a budget of 1.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["AggressiveScheduling", "Exhaustive", "RandomChallengers", "WithoutCh
 
 
 class NoLeases(Scheduler):
-    """b - 1 random challengers, live for good."""
+    """b - 1 random challengers, live forever."""
 
     def choose(self, S: Sequence[Config], n_min: int) -> Config:
         """Algorithm 3 with a lease that never ends."""
@@ -28,13 +28,13 @@ class NoLeases(Scheduler):
 
 
 class Everyone(NoLeases):
-    """All challengers, live for good, in the order in which they were proposed."""
+    """All challengers, live forever, in the order of their proposal."""
 
     def __init__(self, budget: int, rng: Random) -> None:
         super().__init__(FOREVER, rng)  # the limit on live models is ignored
 
     def choose(self, S: Sequence[Config], n_min: int) -> Config:
-        """The next one."""
+        """Return the first in order, with a lease that never ends."""
         self.lease[S[0]] = FOREVER
         return S[0]
 
@@ -43,16 +43,16 @@ class LeasesOnly(Scheduler):
     """Leases that double, without regard for performance."""
 
     def stays(self, upper: float, middle: float) -> bool:
-        """Line 8 left out: whoever has used up its lease makes room."""
+        """Line 8 left out: a challenger whose lease has ended makes room."""
         return False
 
 
 class NoSlotForTheChampion(LeasesOnly):
-    """Further: all b slots are shared."""
+    """Leases only, and all b slots are shared."""
 
     @property
     def slots(self) -> int:
-        """b."""
+        """The number of live models: b."""
         return self.budget
 
 
@@ -75,7 +75,7 @@ class RandomChallengers(ChampionChallengers):
 
     @property
     def tested(self) -> tuple[Config, ...]:
-        """Nobody is promoted or eliminated."""
+        """Nothing: no challenger is promoted or eliminated."""
         return ()
 
 
@@ -90,7 +90,7 @@ class Exhaustive(RandomChallengers):
 
 
 class AggressiveScheduling(ChampionChallengers):
-    """ChaCha-AggressiveScheduling: leases only, no regard for performance.
+    """ChaCha-AggressiveScheduling: leases only, without regard for performance.
 
     >>> AggressiveScheduling.scheduling(5, Random(0)).stays(upper=1.0, middle=2.0)
     False
@@ -100,10 +100,10 @@ class AggressiveScheduling(ChampionChallengers):
 
 
 class WithoutChampion(AggressiveScheduling):
-    """ChaCha-w/o-Champion: aggressive, and the champion is one of S that b slots are shared by.
+    """ChaCha-w/o-Champion: aggressive scheduling, and the champion is one of S that share b slots.
 
-    Its lease ends as any other's; then its model is gone. While it has none it has no bound
-    either, so nobody is tested against it.
+    The champion's lease ends like any other, and its model is dropped then. Without a model it has
+    no bound, so no challenger is tested against it.
 
     >>> WithoutChampion.scheduling(5, Random(0)).slots
     5
@@ -113,19 +113,19 @@ class WithoutChampion(AggressiveScheduling):
 
     @property
     def live(self) -> tuple[Config, ...]:
-        """Those that have a model; the champion first, if it has one."""
+        """The configurations that have a model; the champion first, if it has one."""
         others = tuple(c for c in self.B if c != self.champion)
         return (self.champion, *others) if self.champion in self.standing else others
 
     @property
     def tested(self) -> tuple[Config, ...]:
-        """As long as the champion is live, the others in S that are."""
+        """While the champion is live, the other live configurations in S."""
         if self.champion not in self.standing:
             return ()
         return tuple(c for c in self.B if c in self.S and c != self.champion)
 
     def begin(self, facts: StreamFacts) -> list[Decision]:
-        """As Algorithm 1; then the initial configuration is one of S, with the first lease."""
+        """As in Algorithm 1, but the initial configuration joins S, with the first lease."""
         self._expand(facts)
         if self.S and self.champion not in self.S:
             self.S = {self.champion: None, **self.S}
@@ -134,5 +134,5 @@ class WithoutChampion(AggressiveScheduling):
         return self._schedule(facts, self._bounds(facts))
 
     def _crown(self, c: Config) -> None:
-        """C ← c; everyone keeps its slot and its lease."""
+        """C ← c; all keep their slots and leases."""
         self.champion = c

@@ -19,10 +19,10 @@ MOST_FACTORS = 1000  # half a million products
 def second_order_products(
     champion: Config, groups: Sequence[str], max_order: int | None = None
 ) -> list[Config]:
-    """Every configuration with one additional second-order product (section 5).
+    """Return every configuration with one additional second-order product (section 5).
 
-    The factors are the groups and the products that the champion already has. A product
-    is a set of groups (duplicates by set union are removed), so `ab` times `bc` is `abc`.
+    The factors are the groups and the champion's products. A product is a set of groups (set
+    union removes duplicates), so `ab` times `bc` is `abc`.
 
     >>> [c.since(Config()) for c in second_order_products(Config(), "abc")]
     ['+ab', '+ac', '+bc']
@@ -31,26 +31,28 @@ def second_order_products(
     >>> [c.since(Config(["ab"])) for c in second_order_products(Config(["ab"]), "abc", 2)]
     ['+ac', '+bc']
     """
-    have = set(champion.interactions)
+    present = set(champion.interactions)
     factors: list[tuple[str, ...]] = [(group,) for group in groups]
     factors += champion.interactions
     if len(factors) > MOST_FACTORS:
-        told = f"{len(factors)} groups and products have too many products to try each"
-        raise ConfigError(f"{told}; tune something else (--tune), or give an oracle of your own")
+        raise ConfigError(
+            f"the oracle tries the products of at most {MOST_FACTORS} groups and products, "
+            f"got {len(factors)}; tune something else (--tune), or use a custom oracle"
+        )
     unions = (sorted({*left, *right}) for left, right in combinations(factors, 2))
     products = dict.fromkeys(product(union) for union in unions if len(union) > 1)
     return [
         champion.with_product(p)
         for p in products
-        if p not in have and (max_order is None or len(p) <= max_order)
+        if p not in present and (max_order is None or len(p) <= max_order)
     ]
 
 
 class DefaultOracle:
     """The paper's default: one more product, and FLOW² on numbers and words.
 
-    Each call gives `numeric` proposals of FLOW², +u and -u of one direction. Its state is
-    one for the whole run, seeded by `seed`, and moves with the champion.
+    Each call gives `numeric` proposals of FLOW², +u and -u of one direction. One FLOW² state,
+    seeded by `seed`, serves the whole run and moves with the champion.
 
     >>> from chacha.config.space import Interactions
     >>> oracle = DefaultOracle(Space.of({"interactions": Interactions()}), seed=0)
@@ -63,15 +65,15 @@ class DefaultOracle:
         self.seed = seed
         self.numeric = numeric
         self.flow2: Flow2 | None = None
-        self.given: set[Config] = set()
+        self.proposed: set[Config] = set()
 
     def to_json(self) -> dict[str, Any]:
-        """Its constants, for reports."""
+        """Return the constants, for reports."""
         constants = {"step": STEP, "floor": FLOOR, "most_in_vain": MOST_IN_VAIN}
         return {"is": "DefaultOracle", "numeric": self.numeric, "flow2": constants}
 
     def __call__(self, champion: Config, groups: Sequence[str]) -> list[Config]:
-        """The paper's ConfigOracle(C)."""
+        """Return the paper's ConfigOracle(C)."""
         proposals: list[Config] = []
         if self.space.domains:
             proposals += self._numeric(champion)
@@ -84,12 +86,12 @@ class DefaultOracle:
         if self.flow2 is None:
             self.flow2 = Flow2(self.space.domains, champion.values, self.seed)
         self.flow2.incumbent(champion.values)
-        self.given.add(champion)
+        self.proposed.add(champion)
         proposals: list[Config] = []
         for _ in range(20 * self.numeric):  # a point proposed before is drawn again
             c = champion.with_values(**self.flow2.propose())
-            if c not in self.given:
-                self.given.add(c)
+            if c not in self.proposed:
+                self.proposed.add(c)
                 proposals.append(c)
             if len(proposals) == self.numeric:
                 break

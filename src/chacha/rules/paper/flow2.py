@@ -1,8 +1,8 @@
 """FLOW²: a randomised local search over numbers and words (Wu, Wang, Huang, AAAI 2021).
 
 One state serves a whole run: it moves with the champion, shrinks its step when nothing
-gets better and grows it back when something does. Only the order of losses matters to
-it, so a win in the champion's test is all it has to hear.
+improves and grows it again when something does. FLOW² only uses the order of losses, so the
+outcome of the champion's test is all it needs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from chacha.config.space import Choice, Domain
 
 __all__ = ["Flow2"]
 
-STEP = 0.1  # the first step, and what a plateau adds, per √d and in all
+STEP = 0.1  # the first step per √d, and what a plateau adds to the step
 FLOOR = 1e-4  # s_min where no domain is discrete
 MOST_IN_VAIN = 9  # a step shrinks after 2^min(d, 9) proposals in vain
 
@@ -24,8 +24,9 @@ MOST_IN_VAIN = 9  # a step shrinks after 2^min(d, 9) proposals in vain
 class Flow2:
     """The search around one incumbent point in the unit cube.
 
-    `propose` gives the point one step along a random direction, the next call the point
-    opposite to it, then comes a new direction. `incumbent` tells it where the champion is.
+    `propose` returns the point one step along a random direction; the next call returns the
+    opposite point, and the call after that draws a new direction. `incumbent` sets the champion's
+    point.
 
     >>> from chacha.config.space import LogUniform
     >>> search = Flow2({"learning_rate": LogUniform(2e-10, 1)}, {"learning_rate": 0.5}, seed=1)
@@ -48,31 +49,33 @@ class Flow2:
         s = STEP * self.s_max * (1 + self.restarts)
         self.s = min(2 * s_min if s < s_min else s, self.s_max)
         self.proposals = 0
-        self.in_vain = 0  # proposals since the incumbent was found
-        self.found_at = 1  # the proposal that produced the incumbent
+        self.in_vain = 0  # proposals since the last incumbent
+        self.incumbent_at = 1  # the number of the proposal that became the incumbent
         self.K = self.K_old = 0  # when the step was last reduced; 0: never
         self.ahead_stayed = False  # whether +u rounded to the incumbent itself
-        self.back: list[float] | None = None  # -u, while it has not been handed out
-        self.steps: dict[tuple[Value, ...], tuple[float, int]] = {}  # of what was proposed
+        self.back: list[float] | None = None  # -u, until it is proposed
+        self.steps: dict[tuple[Value, ...], tuple[float, int]] = {}  # of the proposals
 
     def _floor(self) -> float:
-        """The step below which nothing can change: s_min."""
+        """Return s_min, the step below which no value can change."""
         floors = [domain.step_floor(self.x[key]) for key, domain in self.domains.items()]
         discrete = [floor for floor in floors if floor > 0]
         return math.sqrt(len(self.domains)) * min(discrete) if discrete else FLOOR
 
     def incumbent(self, values: Mapping[str, Value]) -> None:
-        """The champion holds `values`.
+        """Set the champion's values.
 
-        If they are new, a proposal has won: the search moves there and takes one reduction of
-        the step back. If not, the champion changed elsewhere: point and step stay, and what
-        was proposed so far is not counted as in vain, for it still may win.
+        If they are new, a proposal has won: the search moves there and undoes one reduction of
+        the step. If not, the champion changed in something else: point and step stay, and the
+        proposals so far do not count as in vain, because they may still win.
         """
         self.in_vain = 0
         values = {key: values[key] for key in self.domains}
         if values == self.x:
             return
-        self.s, self.found_at = self.steps.get(tuple(values.values()), (self.s, self.found_at))
+        self.s, self.incumbent_at = self.steps.get(
+            tuple(values.values()), (self.s, self.incumbent_at)
+        )
         self.x = values
         if self.K:
             self.s *= math.sqrt(self.K / self.K_old)
@@ -80,7 +83,7 @@ class Flow2:
         self.back, self.steps = None, {}
 
     def propose(self) -> dict[str, Value]:
-        """The next point to try; never the incumbent itself if a larger step can leave it."""
+        """Return the next point; never the incumbent itself if a larger step can leave it."""
         for _ in range(100):
             values = self._move()
             if values != self.x:
@@ -120,9 +123,9 @@ class Flow2:
         return domain.from_unit(u, at)
 
     def _shrink(self) -> None:
-        """Too many proposals in vain: a smaller step; below s_min a new start, with a wider one."""
+        """Reduce the step after many proposals in vain; below s_min restart with a larger one."""
         self.in_vain -= 2
-        self.K_old, self.K = self.K or self.found_at, self.proposals + 1
+        self.K_old, self.K = self.K or self.incumbent_at, self.proposals + 1
         self.s *= math.sqrt(self.K_old / self.K)
         if self.s < self._floor():
             self.restarts += 1

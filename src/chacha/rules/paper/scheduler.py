@@ -1,4 +1,4 @@
-"""Scheduler: which challengers are live (Algorithms 2 and 3). Leases double."""
+"""The scheduler: which challengers are live, with leases that double (Algorithms 2 and 3)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FOREVER = (1 << 63) - 1
 class Scheduler:
     """Algorithms 2 and 3 for a budget of b live models, the champion included.
 
-    Comments carry the paper's line numbers.
+    Comments give the paper's line numbers.
 
     >>> scheduler = Scheduler(budget=3, rng=Random(0))
     >>> B, decisions = scheduler.schedule([], [Config(["ab"]), Config(["ac"])], {}, {}, n_min=10)
@@ -36,7 +36,7 @@ class Scheduler:
 
     @property
     def slots(self) -> int:
-        """How many challengers may be live: b - 1, as the champion has a slot of its own."""
+        """The number of challengers that may be live: b - 1, as the champion has a slot."""
         return self.budget - 1
 
     def schedule(
@@ -48,7 +48,7 @@ class Scheduler:
         n_min: int,
         t: int = 0,
     ) -> tuple[list[Config], list[Decision]]:
-        """Algorithm 2: the new live challengers, and what changed, stops before starts.
+        """Algorithm 2: return the new live challengers and the decisions, stops before starts.
 
         `n` and `upper` hold the examples and upper bounds of the live challengers `B`.
         """
@@ -76,11 +76,11 @@ class Scheduler:
         return live, decisions + [WentLive(t, c, lease=self.lease[c]) for c in started]  # 14
 
     def stays(self, upper: float, middle: float) -> bool:
-        """Line 8: whoever is not above the median of the live upper bounds keeps its slot."""
+        """Line 8: a challenger not above the median of the live upper bounds keeps its slot."""
         return not upper > middle
 
     def choose(self, S: Sequence[Config], n_min: int) -> Config:
-        """Algorithm 3: a random challenger that never was live, else the shortest lease."""
+        """Algorithm 3: return a random challenger that was never live, else the shortest lease."""
         if pending := [c for c in S if c not in self.lease]:  # 1-2
             c = pending[int(self.rng.random() * len(pending))]  # 3
             self.lease[c] = n_min

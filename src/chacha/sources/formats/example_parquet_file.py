@@ -10,8 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from chacha.data.example import DEFAULT_GROUP, Example, finite, parse_line
-from chacha.data.vw_text import read_number, show_exactly
+from chacha.data.example import Example, finite
+from chacha.data.text_parser import parse_line
+from chacha.data.vw_text import DEFAULT_GROUP, read_number, show_exactly
 from chacha.errors import BadExample, SourceError
 from chacha.sources.base import Bad
 

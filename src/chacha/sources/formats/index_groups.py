@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chacha.data.example import DEFAULT_GROUP, Example, Feature
-from chacha.data.vw_text import escape, hash_name
+from chacha.data.example import Example, Feature
+from chacha.data.vw_text import DEFAULT_GROUP, escape, hash_name
 from chacha.sources.spec import GroupBy, TableSpec, parts
 
 __all__ = ["Entry", "IndexGroups", "entry"]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from chacha.data.example import Example, parse_line
+from chacha.data.example import Example
+from chacha.data.text_parser import parse_line
 from chacha.data.vw_text import read_number
 from chacha.errors import SourceError
 from chacha.sources.base import Bad

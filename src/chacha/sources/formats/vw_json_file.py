@@ -24,8 +24,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from chacha.data.example import DEFAULT_GROUP, Example, Feature, check_weight, finite
-from chacha.data.vw_text import SHORT, hash_name, read_number, show_exactly
+from chacha.data.example import Example, Feature, check_weight, finite
+from chacha.data.vw_text import DEFAULT_GROUP, SHORT, hash_name, read_number, show_exactly
 from chacha.errors import BadExample
 from chacha.sources.base import Bad
 from chacha.sources.formats.file_source import LineFile, read_line

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import pyarrow as pa
 
-from chacha.data.example import DEFAULT_GROUP, Example, finite
-from chacha.data.vw_text import escape, hash_name
+from chacha.data.example import Example, finite
+from chacha.data.vw_text import DEFAULT_GROUP, escape, hash_name
 from chacha.errors import BadExample
 from chacha.sources.spec import Kind
 from chacha.sources.tables.assembler import Assembler

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from chacha.data.example import DEFAULT_GROUP
-from chacha.data.vw_text import escape, hash_name
+from chacha.data.vw_text import DEFAULT_GROUP, escape, hash_name
 from chacha.errors import SourceError
 from chacha.sources.spec import Kind, TableSpec, listed
 from chacha.sources.tables.batch import ExpectedColumns

@@ -8,8 +8,8 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from chacha.data.example import DEFAULT_GROUP, Example, make_example
-from chacha.data.vw_text import escape, murmur
+from chacha.data.example import Example, make_example
+from chacha.data.vw_text import DEFAULT_GROUP, escape, murmur
 from chacha.errors import BadExample
 from chacha.sources.spec import Categories, Kind, Missing, TableSpec, missing_group
 from chacha.sources.values.cells import (
