@@ -57,7 +57,7 @@ def state(model: ChaCha) -> dict[str, Any]:
         "decisions": json.dumps([d.to_json() for d in model.decisions]),
         "live": model.live,
         "served": model.served,
-        "alone": driver.alone,
+        "baseline": driver.baseline,
         "metrics": dict(driver.metrics),
         "summary": model.summary(),
         "incumbent": model.core.incumbent,
@@ -122,7 +122,7 @@ def _by_steps(model: ChaCha, lines: Sequence[str], seed: int) -> Track:
     return [(step.prediction, str(step.served_by)) for step in steps]
 
 
-def _stretched(model: ChaCha, source: VWFile, **settings: Any) -> Iterator[tuple[float, str]]:
+def _in_chunks(model: ChaCha, source: VWFile, **settings: Any) -> Iterator[tuple[float, str]]:
     for stretch in model.chunks(source, on_bad=OnBad.SKIP, record=True, **settings):
         assert stretch.served is not None
         assert stretch.examples == len(stretch.served.predictions)
@@ -130,18 +130,18 @@ def _stretched(model: ChaCha, source: VWFile, **settings: Any) -> Iterator[tuple
 
 
 def _whole(model: ChaCha, lines: Sequence[str], seed: int) -> Track:
-    return list(_stretched(model, _file(lines)))
+    return list(_in_chunks(model, _file(lines)))
 
 
 def _dripping(model: ChaCha, lines: Sequence[str], seed: int) -> Track:
     data = "\r\n".join(lines).encode() + b"\r\n"
-    return list(_stretched(model, _pipe(Drip(data, seed))))
+    return list(_in_chunks(model, _pipe(Drip(data, seed))))
 
 
 def _cut(model: ChaCha, lines: Sequence[str], seed: int) -> Track:
     rng = random.Random(seed)
     until = lambda: model.examples + rng.choice([1, 2, 17, 300])  # noqa: E731
-    return list(_stretched(model, _file(lines), until=until))
+    return list(_in_chunks(model, _file(lines), until=until))
 
 
 def _in_pieces(model: ChaCha, lines: Sequence[str], seed: int) -> Track:
@@ -151,7 +151,7 @@ def _in_pieces(model: ChaCha, lines: Sequence[str], seed: int) -> Track:
     while start < len(good):
         size = min(rng.choice([1, 5, 60, 500]), len(good) - start)
         first = good[start - 1] + 1 if start else 0
-        found += _stretched(model, _file(lines[first:]), limit=size)
+        found += _in_chunks(model, _file(lines[first:]), limit=size)
         start += size
     for line in lines[good[-1] + 1 :]:  # what stands behind the last good line
         _skip_one(model, line)
