@@ -479,11 +479,11 @@ def failing(x: Mapping[str, Any]) -> Any:
 BAD = {
     "raises": "own(f) failed: KeyError: 'z'",
     "zero": "own(f) failed: ZeroDivisionError: float division by zero",
-    "inf": "own(f) gave 'a' = inf; values must be finite numbers",
-    "far": "own(f) gave 'a' = 1e+39; values must be finite numbers",
-    "word": "own(f) gave 'a' = '1.5'; values must be finite numbers",
-    "none": "own(f) gave 'a' = None; values must be finite numbers",
-    "surrogate": "own(f) gave a name that is not UTF-8 text",
+    "inf": "own(f) returned 'a' = inf; values must be finite numbers",
+    "far": "own(f) returned 'a' = 1e+39; values must be finite numbers",
+    "word": "own(f) returned 'a' = '1.5'; values must be finite numbers",
+    "none": "own(f) returned 'a' = None; values must be finite numbers",
+    "surrogate": "own(f) returned a name that is not UTF-8 text",
 }
 WRONG = {
     "nothing": "own(f) must return names with numbers, got None",

@@ -496,7 +496,7 @@ def test_a_copy_is_made_while_knots_are_half_learned(damping: float) -> None:
     if damping == 0.0:
         pools.append(chacha.open_pool("vw"))
     derivation = Derivation(20)
-    alone.turn_on(20)
+    alone.turn_on_derivation(20)
     for pool in (alone, *pools):
         pool.start(COPIES[0])
     for i in range(70):

@@ -104,7 +104,7 @@ def test_copies_give_the_bits_of_the_reference(bent: bool) -> None:
     for _ in range(400):
         if rng.random() < 0.3:
             shaken(rng, [*natives, reference], configs)
-        damped = [any(reference._learner(config).seeds) for config in reference.live]
+        damped = [any(reference._learner(config).product_seeds) for config in reference.live]
         most = max(most, sum(damped))
         example = parse_line(a_simple_line(rng))
         expected = learned(reference, example)

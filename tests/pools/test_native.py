@@ -257,7 +257,7 @@ def test_what_the_native_learner_does_not_have_is_refused_in_words() -> None:
         ({"bit_precision": 40}, "from 1 to 31"),
         ({"bit_precision": 18.5}, "whole number"),
         ({"loss_function": "expectile"}, "one of squared"),
-        ({"noconstant": "yes"}, "switch"),
+        ({"noconstant": "yes"}, "noconstant must be true or false"),
         ({"l1": -1.0}, "at least 0"),
         ({"learning_rate": "fast"}, "number"),
     ]

@@ -157,8 +157,8 @@ def test_any_option_of_vw_shares_the_parse_or_parses_for_itself() -> None:
     for config in configs:
         pool.start(config)
     alone = {config: separate(config) for config in configs}
-    assert {c for c in configs if c.values.keys() - SHARED} == set(pool._alone)
-    assert 6 <= len(pool._alone) < len(configs)
+    assert {c for c in configs if c.values.keys() - SHARED} == set(pool._separate)
+    assert 6 <= len(pool._separate) < len(configs)
     for _ in range(300):
         line = a_line(rng)
         example = parse_line(line)
@@ -246,10 +246,10 @@ def test_no_model_outlives_its_retirement() -> None:
         ({"lda": 2}, "one number per line"),
         ({"link": "logistic"}, "the loss turns margins"),
         ({"active": True}, "does not learn from every example"),
-        ({"final_regressor": "m"}, "reads and writes by itself"),
+        ({"final_regressor": "m"}, "reads and writes files itself"),
         ({"lrq": "ab2"}, "predict changes the model"),
         ({"bootstrap": 3}, "predict changes the model"),
-        ({"extra_metrics": "m"}, "reads and writes by itself"),
+        ({"extra_metrics": "m"}, "reads and writes files itself"),
     ],
 )
 def test_vw_pool_refuses_in_words(values: dict[str, object], message: str) -> None:
