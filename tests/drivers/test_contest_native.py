@@ -26,17 +26,16 @@ from chacha.rules.contest.blending import Blend, Blending, ChampionServes
 from chacha.rules.contest.screening import Screening
 from chacha.rules.paper import second_order_products
 from chacha.rules.starting import FromScratch, HeadStart
-from tests.drivers.test_native_drivers import failing, only_refused, refused, said
-from tests.pools.test_head_start import once
+from tests.support.failing_oracles import (
+    failing_oracle,
+    only_refused_oracle,
+    outcome,
+    refused_oracle,
+)
+from tests.support.fast_rules import EAGER, KEEN, PlainPool
 from tests.support.native_runs import WAYS, a_file, lines_of, state, tracked
-
-KEEN = PairedBetting(alpha=0.9, block=2, patience=30, eliminates=3.0, renews=1.05)
-"""Decides soon."""
-EAGER = Blending(burn_in=10, memory=100, noise=0.0)  # blends soon
-
-
-class PlainPool(NativePool):
-    """The native learner; for a subclass the plain driver does the rest."""
+from tests.support.rough_text import rough_text
+from tests.support.vw_lines import without_repeats
 
 
 def pair(**given: Any) -> tuple[ChaCha, ChaCha]:
@@ -53,35 +52,6 @@ def pair(**given: Any) -> tuple[ChaCha, ChaCha]:
 
 def pools() -> tuple[NativePool, NativePool]:
     return NativePool(), PlainPool()
-
-
-def drawn(rng: random.Random, names: str) -> dict[str, float]:
-    """The features of a group, one at least; some are zero."""
-    kept = [name for name in names if rng.random() < 0.7] or [names[0]]
-    return {name: rng.choice([0.0, -1.0, 0.5, 1.0, 2.0, rng.uniform(-1, 1)]) for name in kept}
-
-
-def rough(n: int, seed: int = 0, loss: str = "squared") -> list[str]:
-    """Several features a group, zeros, weights, late groups, groups twice: text for a loss."""
-    rng = random.Random(f"{seed} {loss}")
-    lines = []
-    for i in range(n):
-        found = {group: drawn(rng, "xyz") for group in "abc"}
-        y = 3 * found["a"].get("x", 1.0) * found["b"].get("x", 1.0) + rng.gauss(0, 0.2)
-        words = [f"|{g} " + " ".join(f"{k}:{v!r}" for k, v in f.items()) for g, f in found.items()]
-        if i > n // 3:
-            words.append(f"|late w{rng.randrange(3)}")
-        if rng.random() < 0.2:
-            words.append(f"|a y:{rng.uniform(-1, 1)!r} u")
-        weight = rng.choice(["", "", "", " 2", " 0.5", " 0"])
-        lines.append(f"{labelled(y, loss)}{weight} {' '.join(words)}")
-    return lines
-
-
-def labelled(y: float, loss: str) -> str:
-    if loss in ("logistic", "hinge"):
-        return "1" if y > 0 else "-1"
-    return str(max(0, round(y + 1))) if loss == "poisson" else repr(y)
 
 
 STREAMS = ["fried", "mv", "2dplanes", "interactions", "drift"]
@@ -123,7 +93,7 @@ LOSSES: dict[str, Loss] = {
 def test_every_loss_on_rough_text(loss: str, baseline: bool) -> None:
     """Zeros, weights, groups that come late or twice; what was served, example by example."""
     fused, plain = pair(loss=LOSSES[loss], baseline=baseline, first_lease=40)
-    lines = rough(300, loss=loss)
+    lines = rough_text(300, loss=loss)
     assert tracked(fused, lines, "whole") == tracked(plain, lines, "steps")
     assert len(fused.decisions) > 20
 
@@ -161,7 +131,7 @@ RULES: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("rules", RULES)
 def test_every_rule(rules: str) -> None:
     fused, plain = pair(**RULES[rules])
-    lines = rough(350, seed=1)
+    lines = rough_text(350, seed=1)
     assert tracked(fused, lines, "whole") == tracked(plain, lines, "steps")
     assert fused.decisions
 
@@ -169,7 +139,7 @@ def test_every_rule(rules: str) -> None:
 @pytest.mark.parametrize("budget", [1, 2, 3, 8])
 def test_every_budget(budget: int) -> None:
     fused, plain = pair(budget=budget, first_lease=30)
-    lines = rough(400, seed=budget)
+    lines = rough_text(400, seed=budget)
     assert tracked(fused, lines, "whole") == tracked(plain, lines, "steps")
     assert len(fused.live) == budget
     assert (fused.promotions > 0) == (budget > 1)
@@ -178,7 +148,7 @@ def test_every_budget(budget: int) -> None:
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "steps"])
 def test_however_a_stream_is_passed_over(way: str) -> None:
     """Whole, cut, dripping, in pieces, one by one: what is served and by whom is the same."""
-    lines = rough(400, seed=5)
+    lines = rough_text(400, seed=5)
     for baseline in (False, True):
         fused, plain = pair(baseline=baseline, first_lease=30)
         track, end = tracked(fused, lines, way, seed=2)
@@ -191,7 +161,7 @@ def test_however_a_stream_is_passed_over(way: str) -> None:
 @settings(max_examples=15)
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=12), st.integers(0, 3))
 def test_stretches_may_have_any_length(sizes: list[int], seed: int) -> None:
-    lines = rough(150, seed=seed)
+    lines = rough_text(150, seed=seed)
     cut, whole = (ChaCha(evidence=KEEN, blending=EAGER, first_lease=15) for _ in range(2))
     ends = iter([sum(sizes[: i + 1]) for i in range(len(sizes))])
     source = a_file("\n".join(lines).encode())
@@ -226,13 +196,13 @@ def test_dicts_are_learned_as_their_text(nested: bool) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_labels_that_come_late_and_in_any_order(seed: int) -> None:
-    """MoveRequest now, told later, over promotions; with single examples in between."""
+    """Asked now, labelled later, over promotions; with single examples in between."""
     rng = random.Random(seed)
     oracle = second_order_products if seed % 2 else None
     fused, plain = pair(budget=2 + seed, baseline=seed == 1, first_lease=90, oracle=lambda: oracle)
     waiting: list[tuple[chacha.Ticket, chacha.Ticket, float, int]] = []
     over: list[bool] = []
-    for line in rough(400, seed=seed):
+    for line in rough_text(400, seed=seed):
         row = chacha.data.parse_line(line)
         assert row.label is not None
         if rng.random() < 0.2:
@@ -252,10 +222,10 @@ def test_labels_that_come_late_and_in_any_order(seed: int) -> None:
 
 
 ORACLES: dict[str, Callable[[], Any]] = {
-    "fails first": lambda: failing([0, 1]),
-    "fails later": lambda: failing([1, 2, 4]),
-    "proposes what is refused": lambda: refused,
-    "proposes nothing else": lambda: only_refused,
+    "fails first": lambda: failing_oracle([0, 1]),
+    "fails later": lambda: failing_oracle([1, 2, 4]),
+    "proposes what is refused": lambda: refused_oracle,
+    "proposes nothing else": lambda: only_refused_oracle,
 }
 
 
@@ -264,8 +234,8 @@ ORACLES: dict[str, Callable[[], Any]] = {
 def test_an_oracle_that_fails_or_is_refused(oracle: str, budget: int) -> None:
     """The same errors at the same examples, and the same state after each."""
     fused, plain = pair(oracle=ORACLES[oracle], budget=budget, baseline=True, first_lease=25)
-    for line in rough(200, seed=2):
-        assert said(fused.learn_one, line) == said(plain.learn_one, line)
+    for line in rough_text(200, seed=2):
+        assert outcome(fused.learn_one, line) == outcome(plain.learn_one, line)
         assert state(fused) == state(plain)
     assert fused.examples == 200
     assert set(fused.pool.live) == {fused.champion, *fused.live_challengers}
@@ -274,11 +244,11 @@ def test_an_oracle_that_fails_or_is_refused(oracle: str, budget: int) -> None:
 @pytest.mark.parametrize("oracle", ORACLES)
 def test_a_run_that_fails_goes_on_where_it_stood(oracle: str) -> None:
     """An error ends a run after the example that led to it; the next run takes the rest."""
-    lines = rough(150, seed=3)
+    lines = rough_text(150, seed=3)
     fused, plain = pair(oracle=ORACLES[oracle], budget=4)
     for model in (fused, plain):
         while model.examples < len(lines):
-            said(model.run, chacha.sources.Rows(lines[model.examples :]))
+            outcome(model.run, chacha.sources.Rows(lines[model.examples :]))
     assert state(fused) == state(plain)
 
 
@@ -296,12 +266,13 @@ def test_who_served_is_told_by_steps_and_by_records() -> None:
 
 
 HASHED = """
-from tests.drivers.test_contest_native import KEEN, EAGER, rough
+from tests.support.fast_rules import EAGER, KEEN
+from tests.support.rough_text import rough_text
 import chacha, hashlib, json
 model = chacha.ChaCha(evidence=KEEN, blending=EAGER, first_lease=15, keep_decisions=10**6)
-model.run(chacha.sources.Rows(rough(200)))
-told = json.dumps([d.to_json() for d in model.decisions])
-print(hashlib.sha256(told.encode()).hexdigest(), model.served)
+model.run(chacha.sources.Rows(rough_text(200)))
+decisions = json.dumps([d.to_json() for d in model.decisions])
+print(hashlib.sha256(decisions.encode()).hexdigest(), model.served)
 """
 
 
@@ -315,11 +286,11 @@ def test_the_hash_seed_of_python_changes_nothing() -> None:
         )
         for seed in range(3)
     ]
-    found = {run.communicate()[0] for run in runs}
+    outputs = {run.communicate()[0] for run in runs}
     here = ChaCha(evidence=KEEN, blending=EAGER, first_lease=15, keep_decisions=10**6)
-    here.run(chacha.sources.Rows(rough(200)))
-    told = json.dumps([d.to_json() for d in here.decisions])
-    assert found == {f"{hashlib.sha256(told.encode()).hexdigest()} {here.served}\n"}
+    here.run(chacha.sources.Rows(rough_text(200)))
+    decisions = json.dumps([d.to_json() for d in here.decisions])
+    assert outputs == {f"{hashlib.sha256(decisions.encode()).hexdigest()} {here.served}\n"}
 
 
 def decided(model: ChaCha, lines: Sequence[str]) -> Mapping[str, Any]:
@@ -329,7 +300,7 @@ def decided(model: ChaCha, lines: Sequence[str]) -> Mapping[str, Any]:
 
 
 def test_the_reference_learner_gives_the_same_run() -> None:
-    lines = [once(line) for line in rough(200, seed=7)]
+    lines = [without_repeats(line) for line in rough_text(200, seed=7)]
     fused, _ = pair(budget=4, baseline=True)
     rules: dict[str, Any] = {"evidence": KEEN, "blending": EAGER, "keep_decisions": 10**6}
     slow = ChaCha(pool=ReferencePool(), budget=4, first_lease=20, baseline=True, **rules)
@@ -340,7 +311,7 @@ def test_the_reference_learner_gives_the_same_run() -> None:
 def test_vowpal_wabbit_gives_the_same_run() -> None:
     """A copy of VW's is an undamped one."""
     pytest.importorskip("vowpalwabbit")
-    lines = rough(150, seed=8)
+    lines = rough_text(150, seed=8)
     rules: dict[str, Any] = {"evidence": KEEN, "blending": EAGER, "keep_decisions": 10**6}
     rules |= {"starting": HeadStart(damping=0.0), "budget": 4, "first_lease": 25}
     native, vw = ChaCha(**rules), ChaCha(pool=chacha.open_pool("vw"), **rules)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,14 +11,17 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import chacha
-from chacha import ChaCha, ChaChaError, Config, NativePool, ReferencePool, SampleComplexity
+from chacha import ChaCha, Config, NativePool, ReferencePool, SampleComplexity
 from chacha.drivers.native import NativeDriver
 from chacha.drivers.python import PythonDriver
 from chacha.errors import BadExample, PoolError
-from chacha.rules.paper import second_order_products
+from tests.support.failing_oracles import (
+    failing_oracle,
+    only_refused_oracle,
+    outcome,
+    refused_oracle,
+)
 from tests.support.native_runs import PlainEvidence, lines_of, made, state
-
-Proposals = list[Config]
 
 
 def pair(**settings: Any) -> tuple[ChaCha, ChaCha]:
@@ -33,44 +36,12 @@ def pair(**settings: Any) -> tuple[ChaCha, ChaCha]:
     return fused, plain
 
 
-def said(do: Callable[..., Any], *given: Any) -> Any:
-    """What a call gives, or how it fails."""
-    try:
-        return do(*given)
-    except (ChaChaError, ArithmeticError, RuntimeError) as error:
-        return type(error), str(error), getattr(error, "__notes__", [])
-
-
-def failing(times: Sequence[int]) -> Callable[[Config, Sequence[str]], Proposals]:
-    """The paper's oracle, but some of its calls fail."""
-    calls = iter(range(10**6))
-
-    def oracle(champion: Config, groups: Sequence[str]) -> Proposals:
-        if next(calls) in times:
-            raise ArithmeticError(f"no idea next to {champion}")
-        return second_order_products(champion, groups)
-
-    return oracle
-
-
-def refused(champion: Config, groups: Sequence[str]) -> Proposals:
-    """Every other proposal has an option that the learner does not have."""
-    good = second_order_products(champion, groups)
-    wrong = [c.with_values(abacus=1) for c in good]
-    return [c for two in zip(good, wrong, strict=True) for c in two]
-
-
-def only_refused(champion: Config, groups: Sequence[str]) -> Proposals:
-    """Nothing that the learner takes."""
-    return [champion.with_values(abacus=len(groups) + i) for i in range(3)]
-
-
 ORACLES: dict[str, Callable[[], Any]] = {
-    "fails first": lambda: failing([0]),
-    "fails for long": lambda: failing(range(40)),
-    "fails later": lambda: failing([1, 2, 4]),
-    "proposes what is refused": lambda: refused,
-    "proposes nothing else": lambda: only_refused,
+    "fails first": lambda: failing_oracle([0]),
+    "fails for long": lambda: failing_oracle(range(40)),
+    "fails later": lambda: failing_oracle([1, 2, 4]),
+    "proposes what is refused": lambda: refused_oracle,
+    "proposes nothing else": lambda: only_refused_oracle,
 }
 
 
@@ -83,7 +54,7 @@ def test_an_oracle_that_fails_or_is_refused(oracle: str, budget: int) -> None:
     failures = 0
     for line in lines_of("interactions", 150, seed=2):
         assert fused.predict_one(line) == plain.predict_one(line)
-        found, expected = said(fused.learn_one, line), said(plain.learn_one, line)
+        found, expected = outcome(fused.learn_one, line), outcome(plain.learn_one, line)
         assert found == expected
         assert state(fused) == state(plain)
         failures += isinstance(found, tuple)
@@ -98,13 +69,13 @@ def test_a_run_that_fails_goes_on_where_it_stood(oracle: str) -> None:
     fused, plain = pair(oracle=ORACLES[oracle], budget=4)
     for model in (fused, plain):
         while model.examples < len(lines):
-            said(model.run, chacha.sources.Rows(lines[model.examples :]))
+            outcome(model.run, chacha.sources.Rows(lines[model.examples :]))
     assert state(fused) == state(plain)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_labels_that_come_late_and_in_any_order(seed: int) -> None:
-    """MoveRequest now, told later or never, with single examples and tickets in between."""
+    """Asked now, labelled later or never, with single examples and tickets in between."""
     rng = random.Random(seed)
     evidence = {"scale": 0.001 * (1 + seed**2), "burn_in": 3 * seed}
     fused, plain = pair(budget=2 + 3 * seed, baseline=seed == 1, evidence=evidence)
@@ -157,7 +128,7 @@ def same_dicts(fused: ChaCha, plain: ChaCha, x: Any, y: Any, weight: Any) -> Non
         lambda model: model.predict_one(x),
         lambda model: model.ask(x).prediction,
     ):
-        assert said(do, fused) == said(do, plain)
+        assert outcome(do, fused) == outcome(do, plain)
     assert list(fused.observed.groups) == list(plain.observed.groups)
     assert fused.observed.raw_features == plain.observed.raw_features
 
@@ -215,7 +186,7 @@ def test_lines_that_are_refused_are_refused_in_the_same_words(text: str) -> None
         lambda model: model.learn_one(text, 1.0),
         lambda model: model.ask(text).prediction,
     ):
-        assert said(do, fused) == said(do, plain)
+        assert outcome(do, fused) == outcome(do, plain)
     with pytest.raises(BadExample):
         fused.learn_one(text)
     assert fused.examples == plain.examples
