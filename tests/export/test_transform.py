@@ -1,4 +1,4 @@
-"""Leaving: VW on transformed text is the champion, to the last bit."""
+"""Export: VW on transformed text predicts what the champion predicts, to the last bit."""
 
 from __future__ import annotations
 

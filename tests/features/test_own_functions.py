@@ -11,14 +11,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
 import chacha
-from chacha import (
-    OnBad,
-)
+from chacha import OnBad
 from chacha.config.derived_groups import DerivedFeatures
 from chacha.errors import BadExample, ConfigError
 from tests.support.derived_runs import TARGET, early_model, results

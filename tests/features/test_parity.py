@@ -1,7 +1,7 @@
-"""Runs with derived groups: the same decisions and predictions, whoever derives and learns.
+"""Runs with derived groups: every driver and learner gives the same decisions and predictions.
 
-The engine by itself, the plain driver over the native learner, the reference, Vowpal Wabbit; one by
-one and in chunks; as text, as dicts, as tables.
+Compared are the engine by itself, the Python driver over the native learner, the reference and
+Vowpal Wabbit; one by one and in chunks; as text, as dicts and as tables.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from tests.support.derived_runs import (
     space,
 )
 from tests.support.fast_rules import PlainPool
-from tests.support.native_runs import WAYS, a_file, state, tracked
+from tests.support.native_runs import WAYS, state, tracked, vw_file
 from tests.support.vw_lines import without_repeats
 
 
@@ -108,16 +108,16 @@ ROUGH = DerivedFeatures(first=25, knots=5, more=["own(me)", "lag(a,2)", "ewma(la
 @pytest.mark.parametrize("baseline", [False, True], ids=["alone", "baseline"])
 def test_every_driver_and_learner_gives_the_same_run(stream: str, baseline: bool) -> None:
     lines = text_of(STREAMS[stream](400, 0))
-    fused = fast_model(NativePool(), baseline=baseline)
-    assert isinstance(fused._driver, NativeDriver)
-    found = tracked(fused, lines, "whole")
+    native = fast_model(NativePool(), baseline=baseline)
+    assert isinstance(native._driver, NativeDriver)
+    found = tracked(native, lines, "whole")
     for pool in (PlainPool(), ReferencePool()):
-        plain = fast_model(pool, baseline=baseline)
-        assert isinstance(plain._driver, PythonDriver)
-        assert tracked(plain, lines, "steps") == found
-        assert plain.observed.columns == fused.observed.columns
-    assert len(features_in(fused)) > 3
-    assert stream != "curved" or features_in(fused, "Promoted")
+        python = fast_model(pool, baseline=baseline)
+        assert isinstance(python._driver, PythonDriver)
+        assert tracked(python, lines, "steps") == found
+        assert python.observed.columns == native.observed.columns
+    assert len(features_in(native)) > 3
+    assert stream != "curved" or features_in(native, "Promoted")
 
 
 @pytest.mark.parametrize("stream", STREAMS)
@@ -162,9 +162,9 @@ LOSSES: dict[str, tuple[Loss, Callable[[float], float]]] = {
 def test_every_loss(loss: str) -> None:
     served, label = LOSSES[loss]
     lines = text_of([(x, label(y)) for x, y in curved(300, 2)])
-    fused, plain = (fast_model(pool, loss=served) for pool in (NativePool(), PlainPool()))
-    assert tracked(fused, lines, "whole") == tracked(plain, lines, "steps")
-    assert fused.decisions
+    native, python = (fast_model(pool, loss=served) for pool in (NativePool(), PlainPool()))
+    assert tracked(native, lines, "whole") == tracked(python, lines, "steps")
+    assert native.decisions
 
 
 RULES: dict[str, dict[str, Any]] = {
@@ -178,7 +178,7 @@ RULES: dict[str, dict[str, Any]] = {
     "two models": {"budget": 2},
     "only features": {"space": {"features": POLICY}},
     "coarse and fine": {"space": space(DerivedFeatures(first=12, knots=2))},
-    "given at without_repeats": {"init": {"features": ["bins(temp,4)", "log(bprice)"]}},
+    "given at once": {"init": {"features": ["bins(temp,4)", "log(bprice)"]}},
     "given, and nothing is offered": {
         "init": {"features": ["bins(temp,8)", "lag(label,1)"]},
         "space": space(None),
@@ -203,11 +203,11 @@ RULES: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("rules", RULES)
 def test_every_rule(rules: str) -> None:
     lines = text_of(curved(250, 3))
-    fused, plain, slow = (
+    native, python, slow = (
         fast_model(pool, **RULES[rules]) for pool in (NativePool(), PlainPool(), ReferencePool())
     )
-    found = tracked(fused, lines, "whole")
-    assert tracked(plain, lines, "steps") == found
+    found = tracked(native, lines, "whole")
+    assert tracked(python, lines, "steps") == found
     assert tracked(slow, lines, "steps") == found
 
 
@@ -248,7 +248,7 @@ def test_stretches_may_have_any_length(sizes: list[int], stream: str) -> None:
     cut, whole = fast_model(NativePool()), fast_model(NativePool())
     ends = iter([sum(sizes[: i + 1]) for i in range(len(sizes))])
     for _ in cut.chunks(
-        a_file("\n".join(lines).encode()), until=lambda: next(ends, 10**6), record=True
+        vw_file("\n".join(lines).encode()), until=lambda: next(ends, 10**6), record=True
     ):
         pass
     whole.run(chacha.sources.Rows(lines))
@@ -257,9 +257,9 @@ def test_stretches_may_have_any_length(sizes: list[int], stream: str) -> None:
 
 def served(found: ChaCha, source: Any) -> list[tuple[float, str]]:
     track: list[tuple[float, str]] = []
-    for stretch in found.chunks(found.open(source, chacha.TableSpec(target="y")), record=True):
-        assert stretch.served is not None
-        track += zip(stretch.served.predictions, map(str, stretch.served.served_by), strict=True)
+    for chunk in found.chunks(found.open(source, chacha.TableSpec(target="y")), record=True):
+        assert chunk.served is not None
+        track += zip(chunk.served.predictions, map(str, chunk.served.served_by), strict=True)
     return track
 
 
@@ -309,10 +309,10 @@ def test_text_dicts_and_tables_give_the_same_run(stream: str) -> None:
     def fresh(pool: LivePool | None = None) -> ChaCha:
         return fast_model(NativePool() if pool is None else pool, space=space(policy))
 
-    fused = fresh()
-    expected = served(fused, arrow_of(table))
-    assert len(features_in(fused)) > 3
-    end = state(fused)
+    native = fresh()
+    expected = served(native, arrow_of(table))
+    assert len(features_in(native)) > 3
+    end = state(native)
     for way in ("plain", "rows", "dicts", "chunks"):
         if (way, stream) == ("dicts", "dated"):  # a first text by itself may be a category
             continue
@@ -335,9 +335,9 @@ def test_text_dicts_and_tables_give_the_same_run(stream: str) -> None:
 @pytest.mark.parametrize("stream", STREAMS)
 def test_text_is_derived_as_the_table_it_was_written_from(stream: str) -> None:
     table = STREAMS[stream](250, 9)
-    fused, text = fast_model(NativePool()), fast_model(NativePool())
-    assert served(fused, arrow_of(table)) == tracked(text, text_of(table), "whole")[0]
-    assert state(fused) == state(text)
+    native, text = fast_model(NativePool()), fast_model(NativePool())
+    assert served(native, arrow_of(table)) == tracked(text, text_of(table), "whole")[0]
+    assert state(native) == state(text)
 
 
 def test_rows_without_a_derived_feature_between_those_with_some() -> None:
@@ -348,13 +348,13 @@ def test_rows_without_a_derived_feature_between_those_with_some() -> None:
     ]
     for features in (["lag(label,1)"], ["ewma(label,1)", "lag(u,1)"]):
         rules: dict[str, Any] = {"init": {"features": features}, "budget": 1}
-        fused, text, plain = (
+        native, text, python = (
             fast_model(p, **rules) for p in (NativePool(), NativePool(), PlainPool())
         )
-        track = served(fused, arrow_of(table))
+        track = served(native, arrow_of(table))
         assert tracked(text, text_of(table), "whole")[0] == track
-        assert tracked(plain, text_of(table), "steps")[0] == track
-        assert state(fused) == state(plain)
+        assert tracked(python, text_of(table), "steps")[0] == track
+        assert state(native) == state(python)
 
 
 @pytest.mark.parametrize("stream", TABLES)
@@ -386,18 +386,18 @@ def test_predicting_changes_nothing(pool: Callable[[], LivePool]) -> None:
 def test_labels_that_come_late_and_in_any_order(seed: int) -> None:
     """An example is derived anew when its label comes."""
     rng = random.Random(seed)
-    fused, plain = (fast_model(pool, budget=2 + seed) for pool in (NativePool(), PlainPool()))
+    native, python = (fast_model(pool, budget=2 + seed) for pool in (NativePool(), PlainPool()))
     waiting: list[tuple[chacha.Ticket, chacha.Ticket, float]] = []
     for line in text_of(curved(200, seed)):
         row = parse_line(line)
         assert row.label is not None
-        tickets = fused.ask(row.body), plain.ask(row.body)
+        tickets = native.ask(row.body), python.ask(row.body)
         assert tickets[0].prediction == tickets[1].prediction
         waiting.append((*tickets, row.label))
         while waiting and rng.random() < 0.52:
             one, other, label = waiting.pop(rng.randrange(len(waiting)))
-            assert fused.tell(one, label) == plain.tell(other, label)
-    assert state(fused) == state(plain)
+            assert native.tell(one, label) == python.tell(other, label)
+    assert state(native) == state(python)
 
 
 def offering(*offers: Sequence[str]) -> Callable[[Config, Sequence[str]], list[Config]]:

@@ -8,13 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.feather
 import pytest
 
 import chacha
-from chacha import (
-    PairedBetting,
-)
+from chacha import PairedBetting
 from chacha.config.derived_groups import DerivedFeatures
 from tests.support.derived_runs import TARGET, early_model, results
 
@@ -27,7 +24,7 @@ POOLS: dict[str, Callable[[], Any]] = {
 
 @dataclass(frozen=True)
 class PlainEvidence(PairedBetting):
-    """The same bets; the engine does not know this class, so the plain driver runs."""
+    """The same bets; the engine does not know this class, so the Python driver runs."""
 
 
 @pytest.mark.parametrize("pool", POOLS)

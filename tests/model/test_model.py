@@ -1,4 +1,4 @@
-"""ChaCha as users hold it: determinism, one by one and whole, late labels, presets."""
+"""ChaCha, as users work with it: determinism, single examples and runs, late labels, presets."""
 
 from __future__ import annotations
 

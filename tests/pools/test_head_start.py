@@ -1,4 +1,4 @@
-"""Copies of models: a challenger begins with what its source knows, and new products are damped."""
+"""Copies of models: a challenger starts with the weights of its source; new products are damped."""
 
 from __future__ import annotations
 

@@ -30,9 +30,9 @@ def passed(pool: LivePool, table: Table) -> tuple[ChaCha, list[float], int]:
     found = fast_model(pool)
     source = found.open(arrow_of(table), TableSpec(target="y"))
     track: list[float] = []
-    for stretch in found.chunks(source, on_bad=OnBad.SKIP, record=True):
-        assert stretch.served is not None
-        track += stretch.served.predictions
+    for chunk in found.chunks(source, on_bad=OnBad.SKIP, record=True):
+        assert chunk.served is not None
+        track += chunk.served.predictions
     return found, track, sum(found.summary().skipped.values())
 
 

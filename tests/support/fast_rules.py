@@ -13,4 +13,4 @@ EAGER = Blending(burn_in=10, memory=100, noise=0.0)  # blends soon
 
 
 class PlainPool(NativePool):
-    """The native learner; for a subclass the plain driver does the rest."""
+    """The native learner; for a subclass the Python driver runs."""

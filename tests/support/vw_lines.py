@@ -54,16 +54,8 @@ def rich_line(rng: random.Random, labels: Sequence[str]) -> str:
     return line
 
 
-SIMPLE_GROUPS = [
-    "a",
-    "b",
-    "c",
-    "user",
-    "usher",
-    "item",
-    "",
-    "-d",
-]  # user and usher share their letter
+# user and usher share their letter
+SIMPLE_GROUPS = ["a", "b", "c", "user", "usher", "item", "", "-d"]
 
 
 def simple_line(rng: random.Random) -> str:
