@@ -238,7 +238,7 @@ def _pass(make: Callable[[], ChaCha], data: DataSet, limit: int) -> tuple[ChaCha
         stream = stream_of(data, limit)
         source = with_log_target(stream.open(DictReader(), None), stream.log_target)
         began = cpu_seconds()
-        for _stretch in model.chunks(source, limit=limit):
+        for _chunk in model.chunks(source, limit=limit):
             pass
         best = min(best, cpu_seconds() - began)
     return model, best

@@ -1,4 +1,4 @@
-"""The contract of a pool, as checks that anyone can run on a pool of their own.
+"""The contract of a pool, as checks that you can run on a custom pool.
 
 With pytest::
 
@@ -6,8 +6,8 @@ With pytest::
     def test_my_pool(check):
         check(MyPool)
 
-Each check takes a function that makes an empty pool, and raises AssertionError with what
-went wrong.
+Each check takes a function that returns an empty pool, and raises an AssertionError that says
+what is wrong.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ PLAIN, CROSSED, DEEPER = Config(), Config(["ab"]), Config(["ab", "cd"])
 
 
 def stream(n: int, seed: int = 1) -> list[Example]:
-    """The first examples of a built-in stream."""
+    """Return the first examples of a built-in stream."""
     return list(islice(SynthSource("interactions", seed=seed), n))
 
 
@@ -46,12 +46,12 @@ def _pool(make: MakePool, *configs: Config) -> LivePool:
     return pool
 
 
-def _lessons(pool: LivePool, examples: Sequence[Example], config: Config) -> list[float]:
+def _learn_all(pool: LivePool, examples: Sequence[Example], config: Config) -> list[float]:
     return [pool.learn(example)[config] for example in examples]
 
 
 def check_starts_empty(make: MakePool) -> None:
-    """A new pool has no live model, and predicts nothing."""
+    """A new pool has no live model and predicts nothing."""
     pool = make()
     assert not list(pool.live), "a new pool has live models"
     assert not pool.predict(stream(1)[0]), "an empty pool predicts"
@@ -68,7 +68,7 @@ def check_live_is_what_was_started(make: MakePool) -> None:
 
 
 def check_start_twice_is_refused(make: MakePool) -> None:
-    """A configuration is live once at most."""
+    """A configuration is live at most once."""
     pool = _pool(make, PLAIN)
     try:
         pool.start(PLAIN)
@@ -88,7 +88,7 @@ def check_stop_idle_is_refused(make: MakePool) -> None:
 
 
 def check_predictions_are_finite(make: MakePool) -> None:
-    """On finite input every prediction is a finite float."""
+    """On finite input, every prediction is a finite float."""
     pool = _pool(make, PLAIN, CROSSED)
     for example in stream(200):
         for prediction in pool.learn(example).values():
@@ -97,14 +97,15 @@ def check_predictions_are_finite(make: MakePool) -> None:
 
 
 def check_predict_is_pure(make: MakePool) -> None:
-    """Predicting, once or often, changes nothing."""
+    """Predicting, once or repeatedly, changes nothing."""
     examples = stream(120)
-    quiet, asked = _pool(make, PLAIN, CROSSED), _pool(make, PLAIN, CROSSED)
+    expected, pool = _pool(make, PLAIN, CROSSED), _pool(make, PLAIN, CROSSED)
     for example in examples:
-        first = dict(asked.predict(example))
-        assert dict(asked.predict(example)) == first, "two predictions differ"
-        asked.predict(examples[0])
-        assert dict(asked.learn(example)) == dict(quiet.learn(example)), "predicting taught it"
+        first = dict(pool.predict(example))
+        assert dict(pool.predict(example)) == first, "two predictions differ"
+        pool.predict(examples[0])
+        learned = dict(pool.learn(example))
+        assert learned == dict(expected.learn(example)), "predicting changed a model"
 
 
 def check_learn_returns_the_prediction_before(make: MakePool) -> None:
@@ -125,57 +126,57 @@ def check_label_is_not_seen_by_predict(make: MakePool) -> None:
 
 
 def check_models_are_independent(make: MakePool) -> None:
-    """A model learns the same alone, in company, and whatever the company's order."""
+    """A model learns the same alone and among others, in whatever order they started."""
     examples = stream(150)
-    alone = _lessons(_pool(make, CROSSED), examples, CROSSED)
-    for company in ([PLAIN, CROSSED, DEEPER], [DEEPER, CROSSED, PLAIN]):
-        together = _lessons(_pool(make, *company), examples, CROSSED)
-        assert together == alone, "company changes what a model learns"
+    alone = _learn_all(_pool(make, CROSSED), examples, CROSSED)
+    for configs in ([PLAIN, CROSSED, DEEPER], [DEEPER, CROSSED, PLAIN]):
+        together = _learn_all(_pool(make, *configs), examples, CROSSED)
+        assert together == alone, "other live models change what a model learns"
 
 
 def check_stop_leaves_the_others_alone(make: MakePool) -> None:
-    """Stopping and starting one model does not touch another."""
+    """Stopping and starting one model does not affect another."""
     examples = stream(150)
-    alone = _lessons(_pool(make, PLAIN), examples, PLAIN)
-    pool, lessons = _pool(make, CROSSED, PLAIN), list[float]()
+    alone = _learn_all(_pool(make, PLAIN), examples, PLAIN)
+    pool, predictions = _pool(make, CROSSED, PLAIN), list[float]()
     for i, example in enumerate(examples):
         if i == 50:
             pool.stop(CROSSED)
         if i == 70:
             pool.start(DEEPER)
-        lessons.append(pool.learn(example)[PLAIN])
-    assert lessons == alone
+        predictions.append(pool.learn(example)[PLAIN])
+    assert predictions == alone
 
 
 def check_restart_is_from_scratch(make: MakePool) -> None:
-    """A stopped and started configuration remembers nothing."""
+    """A configuration that is stopped and started again begins with an empty model."""
     examples = stream(160)
     pool = _pool(make, CROSSED, PLAIN)
     for example in examples[:60]:
         pool.learn(example)
     pool.stop(CROSSED)
     pool.start(CROSSED)
-    again = _lessons(pool, examples[60:], CROSSED)
-    assert again == _lessons(_pool(make, CROSSED), examples[60:], CROSSED)
+    again = _learn_all(pool, examples[60:], CROSSED)
+    assert again == _learn_all(_pool(make, CROSSED), examples[60:], CROSSED)
 
 
 def check_same_input_same_output(make: MakePool) -> None:
-    """Two pools that see the same are the same."""
+    """Two pools with the same input give the same output."""
     examples = stream(120)
-    assert _lessons(_pool(make, DEEPER), examples, DEEPER) == _lessons(
+    assert _learn_all(_pool(make, DEEPER), examples, DEEPER) == _learn_all(
         _pool(make, DEEPER), examples, DEEPER
     )
 
 
 def check_fresh_is_empty(make: MakePool) -> None:
-    """`fresh` gives an empty pool that shares nothing."""
+    """`fresh` returns an empty pool that shares nothing."""
     pool = _pool(make, PLAIN)
     for example in stream(30):
         pool.learn(example)
     fresh = pool.fresh()
     assert not list(fresh.live)
     fresh.start(PLAIN)
-    assert _lessons(fresh, stream(30), PLAIN) == _lessons(_pool(make, PLAIN), stream(30), PLAIN)
+    assert _learn_all(fresh, stream(30), PLAIN) == _learn_all(_pool(make, PLAIN), stream(30), PLAIN)
 
 
 def check_unlabelled_is_refused(make: MakePool) -> None:
@@ -190,11 +191,13 @@ def check_unlabelled_is_refused(make: MakePool) -> None:
         pass
     else:
         raise AssertionError("learning without a label was not refused")
-    assert _lessons(pool, stream(40, seed=2), PLAIN) == _lessons(other, stream(40, seed=2), PLAIN)
+    assert _learn_all(pool, stream(40, seed=2), PLAIN) == _learn_all(
+        other, stream(40, seed=2), PLAIN
+    )
 
 
 def check_weight_zero_teaches_nothing(make: MakePool) -> None:
-    """An example of importance 0 is predicted, not learned."""
+    """An example with importance weight 0 is predicted, but not learned."""
     pool, other = _pool(make, PLAIN), _pool(make, PLAIN)
     for example in stream(40):
         pool.learn(example)
@@ -205,7 +208,7 @@ def check_weight_zero_teaches_nothing(make: MakePool) -> None:
 
 
 def check_survives_odd_examples(make: MakePool) -> None:
-    """No feature, a new group, groups in another order, huge and tiny values."""
+    """Predictions stay finite without features, with new or reordered groups, at any scale."""
     pool = _pool(make, PLAIN, CROSSED, DEEPER)
     for line in (
         "1 |",
@@ -221,7 +224,7 @@ def check_survives_odd_examples(make: MakePool) -> None:
 
 
 def check_learns(make: MakePool) -> None:
-    """The model with the right product ends up clearly better than the plain one."""
+    """The model with the right product becomes clearly better than the one without."""
     pool = _pool(make, PLAIN, CROSSED)
     late = {PLAIN: 0.0, CROSSED: 0.0}
     examples = stream(800)
@@ -233,19 +236,19 @@ def check_learns(make: MakePool) -> None:
 
 
 def check_a_copy_goes_on_from_its_source(make: MakePool) -> None:
-    """If a pool can copy: a copy predicts as its source, learns by itself, leaves it alone."""
+    """If a pool copies: a copy predicts as its source, learns by itself, and does not affect it."""
     pool, alone = _pool(make, PLAIN), _pool(make, PLAIN)
     if not isinstance(pool, Copies):
         return
     before, after = stream(60)[:30], stream(60)[30:]
-    _lessons(pool, before, PLAIN)
-    _lessons(alone, before, PLAIN)
+    _learn_all(pool, before, PLAIN)
+    _learn_all(alone, before, PLAIN)
     pool.copy(PLAIN, CROSSED, 0.1)
     first = pool.predict(after[0])
-    assert first[CROSSED] == first[PLAIN], "a copy does not predict as its source"
+    assert first[CROSSED] == first[PLAIN], "a copy does not predict as its source does"
     learned = [pool.learn(example) for example in after]
-    assert [p[PLAIN] for p in learned] == _lessons(alone, after, PLAIN), "the source was changed"
-    assert any(p[CROSSED] != p[PLAIN] for p in learned), "the copy does not learn what is new"
+    assert [p[PLAIN] for p in learned] == _learn_all(alone, after, PLAIN), "the source was changed"
+    assert any(p[CROSSED] != p[PLAIN] for p in learned), "the copy does not learn its product"
     pool.undamp(CROSSED)
     pool.stop(PLAIN)
     assert list(pool.live) == [CROSSED]
@@ -258,7 +261,7 @@ def check_a_copy_goes_on_from_its_source(make: MakePool) -> None:
 
 
 def check_derived_groups_are_for_those_that_have_them(make: MakePool) -> None:
-    """If a pool derives: a model uses the derived groups of its configuration, and no others."""
+    """If a pool derives: a model uses the derived groups of its configuration and no others."""
     coded = Config(derived=["onehot(a)"])
     crossed = Config([("b", "onehot(a)")], {}, ["onehot(a)"])
     pool, plain = _pool(make, PLAIN, coded, crossed), _pool(make, PLAIN)
@@ -268,35 +271,35 @@ def check_derived_groups_are_for_those_that_have_them(make: MakePool) -> None:
     for i in range(300):
         k, b = i % 5, 1 + i * 7 % 3
         example = parse_line(f"{b * (k in (1, 3))} |a x:{k} |b y:{b}")
-        made = parse_line(f"|onehot(a) x={k} |log(a) noise{i}").groups
-        whole = replace(example, derived=made)
-        before = dict(pool.predict(whole))
-        learned = pool.learn(whole)
+        groups = parse_line(f"|onehot(a) x={k} |log(a) noise{i}").groups
+        complete = replace(example, derived=groups)
+        before = dict(pool.predict(complete))
+        learned = pool.learn(complete)
         assert dict(learned) == before
-        assert learned[PLAIN] == plain.learn(example)[PLAIN], "a model used what it does not have"
+        assert learned[PLAIN] == plain.learn(example)[PLAIN], "a model used a group it lacks"
         for config, prediction in learned.items():
             late[config] += abs(prediction - (example.label or 0.0)) * (i >= 200)
     assert late[coded] < 0.8 * late[PLAIN], f"a derived group was not used: {late}"
-    assert late[crossed] < 0.8 * late[coded], f"nor its product: {late}"
+    assert late[crossed] < 0.8 * late[coded], f"a derived group's product was not used: {late}"
 
 
 def check_dropped_pool_is_freed(make: MakePool) -> None:
-    """A pool that is dropped does not live on."""
+    """A pool without references is freed."""
     pool = _pool(make, PLAIN, CROSSED)
     for example in stream(20):
         pool.learn(example)
     pool.stop(CROSSED)
     try:
-        ghost = weakref.ref(pool)
+        reference = weakref.ref(pool)
     except TypeError:
         return
     del pool
     gc.collect()
-    assert ghost() is None, "the pool is still referenced from somewhere"
+    assert reference() is None, "the pool is still referenced from somewhere"
 
 
 def all_checks() -> list[Check]:
-    """Every check, in the order of this file.
+    """Return every check, in the order of this file.
 
     >>> from chacha import ReferencePool
     >>> for check in all_checks()[:3]:

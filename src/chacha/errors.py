@@ -104,7 +104,7 @@ class TicketError(ChaChaError, LookupError):
     >>> import chacha
     >>> chacha.ChaCha.paper(pool=chacha.ReferencePool()).tell(7, 1.0)
     Traceback (most recent call last):
-    chacha.errors.TicketError: ticket 7 was never given out by this model
+    chacha.errors.TicketError: ticket 7 was never issued by this model
     """
 
 

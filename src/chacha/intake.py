@@ -1,4 +1,4 @@
-"""What users hand in, as examples: dicts, lines of VW text, labels, their own functions."""
+"""User input to examples: dicts, lines of VW text, labels, user functions."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ from chacha.sources import DictReader
 __all__ = ["ExampleLike", "Intake", "example_of", "labelled"]
 
 ExampleLike = Mapping[Any, Any] | str | Example
-"""What can be predicted: a dict, a line of VW text, an example."""
+"""The types that `predict_one` accepts: a dict, a line of VW text, an example."""
 
 
 class Intake:
-    """Makes examples of whatever is handed in, for a loss and for what may be derived.
+    """Turns user input into examples, for a loss and a policy on derived features.
 
     >>> from chacha.losses import Squared
-    >>> policy = DerivedFeatures(functions={"area": lambda x: {"m2": x["a"] * x["b"]}}, more=["lag(label,2)"])
+    >>> area = lambda x: {"m2": x["a"] * x["b"]}
+    >>> policy = DerivedFeatures(functions={"area": area}, more=["lag(label,2)"])
     >>> intake = Intake(Squared(), policy)
     >>> intake.example({"a": 2.0, "b": 3.0, "c": None}).line
     '|a a:2.0 |b b:3.0 |c |missing(c) c |own(area) m2:6.0'
-    >>> intake.past
+    >>> intake.past_groups
     ['lag(label,2)']
     """
 
@@ -36,37 +37,37 @@ class Intake:
         self, loss: Loss, policy: DerivedFeatures | None = None, initial: Config | None = None
     ) -> None:
         self.loss = loss
-        self.own = OwnFunctions(policy.functions if policy else {})
-        asked = [*(policy.more if policy else ()), *(initial.derived if initial else ())]
-        wanted = {name: made for name in asked if (made := derived(name)) is not None}
-        self.past = [name for name, made in wanted.items() if made.keeps_past]
-        """What tells of earlier examples: a ticket keeps it as it was."""
+        self.own_functions = OwnFunctions(policy.functions if policy else {})
+        names = [*(policy.more if policy else ()), *(initial.derived if initial else ())]
+        requested = {name: group for name in names if (group := derived(name)) is not None}
+        self.past_groups = [name for name, group in requested.items() if group.keeps_past]
+        """Groups made from earlier examples: a ticket keeps them as they were."""
         offers = policy is not None and "missing" in set(policy.kinds) - set(policy.without)
-        offers = offers or any(made.kind == "missing" for made in wanted.values())
-        self.reader = DictReader(loss.label, offers, keep_rows=bool(self.own.functions))
+        offers = offers or any(group.kind == "missing" for group in requested.values())
+        self.reader = DictReader(loss.label, offers, keep_rows=bool(self.own_functions.functions))
 
     @property
     def in_blocks(self) -> bool:
         """Whether rows may be learned many at a time."""
-        return not self.own.functions
+        return not self.own_functions.functions
 
     def example(self, x: ExampleLike) -> Example:
-        """The example of `x`."""
-        return self.own(example_of(x, self.reader))
+        """Return the example for `x`, with the groups of user functions."""
+        return self.own_functions(example_of(x, self.reader))
 
     def labelled(
         self, example: Example, y: float | None = None, weight: float | None = None
     ) -> Example:
-        """The example with its label; refuses what cannot be learned."""
+        """Return the example with its label, or raise an error if it cannot be learned."""
         return labelled(example, self.loss, y, weight)
 
     def prepare(self, example: Example) -> Example:
-        """A row of a source, as it is learned."""
-        return self.own(labelled(example, self.loss))
+        """Return a row of a source in the form in which it is learned."""
+        return self.own_functions(labelled(example, self.loss))
 
 
 def example_of(x: ExampleLike, reader: DictReader) -> Example:
-    """The example of `x`; `reader` knows what was decided about dicts.
+    """Return the example for `x`; `reader` knows what was decided about the groups of dicts.
 
     >>> example_of({"age": 3}, DictReader()).line
     '|age age:3.0'
@@ -84,7 +85,7 @@ def example_of(x: ExampleLike, reader: DictReader) -> Example:
 def labelled(
     example: Example, loss: Loss, y: float | None = None, weight: float | None = None
 ) -> Example:
-    """The example with the label as the learner takes it; refuses what it cannot.
+    """Return the example with its label in the learner's form, or raise an error.
 
     >>> from chacha.losses import Logistic
     >>> labelled(parse_line("0 |a x"), Logistic()).line

@@ -1,4 +1,4 @@
-"""Ctrl-C waits until a state is whole."""
+"""Ctrl-C that waits until the state is consistent."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ __all__ = ["Uninterrupted"]
 
 
 class Uninterrupted:
-    """What runs inside is not cut in two by Ctrl-C, which is raised at the end instead.
+    """A context that Ctrl-C does not interrupt: the interrupt is raised at its end instead.
 
-    With `quiet` nothing is raised, and :attr:`interrupted` tells. Other threads than the main
-    one are never interrupted, so nothing is done there. Inside another one nothing is done
-    either: that one notes the interrupt.
+    With `quiet`, nothing is raised, and :attr:`interrupted` says whether there was an interrupt.
+    Only the main thread is ever interrupted, so the context does nothing in other threads. Nor
+    does it do anything inside another such context: the outer one notes the interrupt.
 
     >>> with Uninterrupted(quiet=True) as guard:
     ...     signal.raise_signal(signal.SIGINT)
@@ -23,7 +23,7 @@ class Uninterrupted:
     True
     """
 
-    _outer: ClassVar[Uninterrupted | None] = None  # the one that notes interrupts
+    _outer: ClassVar[Uninterrupted | None] = None  # the context that notes interrupts
 
     def __init__(self, quiet: bool = False) -> None:
         self.interrupted = False
@@ -36,8 +36,8 @@ class Uninterrupted:
     def __enter__(self) -> Uninterrupted:
         if threading.current_thread() is threading.main_thread() and Uninterrupted._outer is None:
             before = signal.getsignal(signal.SIGINT)
-            if callable(before):  # else it is ignored, or not Python's
-                signal.signal(signal.SIGINT, self._note)  # from here on nothing is raised
+            if callable(before):  # otherwise SIGINT is ignored, or its handler is not Python's
+                signal.signal(signal.SIGINT, self._note)  # from here on, nothing is raised
                 self._before, Uninterrupted._outer = before, self
         return self
 

@@ -1,4 +1,4 @@
-"""ChaCha: what users hold. Presets, predict and learn, ask and tell, whole streams."""
+"""ChaCha, the model that users work with: presets, predict and learn, ask and tell, streams."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any, Unpack
 from chacha.config.config import Config
 from chacha.config.describe import describe
 from chacha.config.space import Choice, Domain, Interactions, Space
+from chacha.drivers import make_driver
 from chacha.drivers.base import Core
-from chacha.drivers.native import make_driver
 from chacha.drivers.native_dicts import FastPath
 from chacha.drivers.records import Chunk, LiveModel, Step, Summary
 from chacha.export.champion_file import load_champion, save_champion, settings_of
@@ -35,50 +35,60 @@ from chacha.rules.standing import Standing
 from chacha.rules.starting import Starting
 from chacha.rules.stream_facts import StreamFacts
 from chacha.sources import OnBad, Skipped, Source, TableSpec, open_source
-from chacha.streaming import FAR, StreamPass
+from chacha.streaming import NO_LIMIT, StreamPass
 from chacha.tickets import Ticket, Tickets
 
 __all__ = ["ChaCha"]
 
 
 class ChaCha:
-    """Online AutoML: a champion and its challengers, tuned while they serve.
+    """An online learner that tunes its hyperparameters while it serves predictions.
 
-    `ChaCha()` are the recommended rules. `ChaCha.paper` is the algorithm of the ICML 2021 paper
-    to the letter, `ChaCha.flaml` the same with the constants of the authors' code.
+    One configuration, the champion, is in charge. A few challengers learn from the same stream
+    next to it. A challenger that proves better by progressive validation becomes the champion.
+
+    `ChaCha()` follows the recommended rules. :meth:`ChaCha.paper` is the algorithm of the
+    ICML 2021 paper to the letter. :meth:`ChaCha.flaml` is the same algorithm with the constants
+    of the authors' code.
 
     Parameters
     ----------
     budget
-        b: live models, the champion included. 1 is plain online learning.
+        b, the number of live models, including the champion. 1 is plain online learning.
     space
-        What may be tuned: name -> domain; interactions and the learning rate by default.
+        The search space: a mapping of option names to domains. By default, the recommended rules
+        tune interactions, the learning rate and, for tables and dicts, derived features; the
+        paper's rules tune interactions.
     init
-        Initial values, of what is tuned and of any other option, which stays fixed.
+        Initial values of the tuned options, and values of any other options, which stay fixed.
     pool
-        Where the models live; the native pool by default.
+        Where the models live. The default is the native pool.
     oracle
-        What to try next to a champion: :class:`Moves` by default, or any function.
+        Proposes challengers for a champion: :class:`Moves` by default, or any function.
     evidence
-        What decides: :class:`PairedBetting` by default. With :class:`SampleComplexity` the rules
-        are the paper's.
+        The statistical test for promotions: :class:`PairedBetting` by default. With
+        :class:`SampleComplexity`, all rules are the paper's.
     loss
-        What is served, reported and compared: squared error by default.
+        The loss in which predictions are served, reported and compared. The default is squared
+        error.
     algorithm
         Algorithm 1 of the paper, or a variant that it is compared with.
     lease_factor
-        In the paper, n_min is this times the distinct raw features seen: 5.
+        In the paper, n_min is this factor times the number of distinct raw features seen so far.
+        The default is 5.
     starting, screening, blending, first_lease
-        Parts of the recommended rules: how a model starts, what orders the challengers, who
-        serves, and how many examples a first lease has.
+        Parts of the recommended rules: how a new model starts, how challengers are ordered, which
+        models serve, and the number of examples in a first lease.
     seed
-        Seeds the rules. The same seed gives the same decisions.
+        The seed of the rules. The same seed gives the same decisions.
     baseline
-        Also run the initial configuration alone, outside b, to show what tuning gained.
+        Also run the initial configuration on its own, in addition to the `budget` models, to show
+        what tuning gained.
     keep_decisions
-        How many of the last decisions :attr:`decisions` holds.
+        The number of recent decisions that :attr:`decisions` keeps.
     max_pending, ticket_life
-        How many tickets may wait for their label, and for how many later ones; then they expire.
+        Limits for :meth:`ask`: the number of tickets that may wait for their label, and the
+        number of later tickets after which a waiting one expires.
 
     Examples
     --------
@@ -150,29 +160,34 @@ class ChaCha:
 
     @classmethod
     def paper(cls, **settings: Unpack[Settings]) -> ChaCha:
-        """The algorithm of the paper, to the letter."""
+        """Return a model that follows the algorithm of the paper to the letter."""
         settings.setdefault("evidence", SampleComplexity())
         return cls(**settings)
 
     @classmethod
     def flaml(cls, **settings: Unpack[Settings]) -> ChaCha:
-        """The paper's algorithm with the constants of the authors' code."""
+        """Return a model with the paper's algorithm and the constants of the authors' code."""
         settings.setdefault("evidence", SampleComplexity.authors())
         return cls(**settings)
 
     @classmethod
     def from_vw(cls, path: str | PathLike[str], **settings: Unpack[Settings]) -> ChaCha:
-        """A model whose first champion is a model file that Vowpal Wabbit saved.
+        """Return a model whose first champion is loaded from a Vowpal Wabbit model file.
 
-        Its options become the initial configuration, its weights go on exactly.
+        The options in the file become the initial configuration. Learning continues exactly where
+        Vowpal Wabbit stopped.
         """
-        found, settings = settings_of(path, settings)
+        vw_model, settings = settings_of(path, settings)
         model = cls(**settings)
-        load_champion(model, found, path)
+        load_champion(model, vw_model, path)
         return model
 
     def to_vw(self, path: str | PathLike[str]) -> None:
-        """Write the champion as a model file for `vw -i`, its derived groups beside it."""
+        """Write the champion as a model file for `vw -i`.
+
+        If the champion uses derived groups, a second file next to it describes them for
+        :class:`Transform`.
+        """
         save_champion(self, path)
 
     @property
@@ -187,47 +202,47 @@ class ChaCha:
 
     @property
     def champion(self) -> Config:
-        """C: the best proven configuration."""
+        """C, the champion: the best proven configuration."""
         return self.core.champion
 
     @property
     def challengers(self) -> Sequence[Config]:
-        """S: the configurations to try next to the champion, live or waiting."""
+        """S: the configurations to try against the champion, live or waiting."""
         return tuple(self.core.S)
 
     @property
     def live_challengers(self) -> Sequence[Config]:
-        """B: those that have a model, in the order of their slots."""
+        """B: the challengers that have a model, in the order of their slots."""
         return tuple(self.core.B)
 
     @property
     def examples(self) -> int:
-        """How many examples were learned."""
+        """The number of examples learned."""
         return self._driver.examples
 
     @property
     def loss(self) -> float | None:
-        """The mean progressive loss of the served predictions; None before the first."""
+        """The mean progressive loss of the served predictions; None before the first example."""
         return self.served.mean if self.served.weight > 0 else None
 
     @property
     def served(self) -> Standing:
-        """What the served predictions lost: their number, sum and weight."""
+        """The losses of the served predictions: their number, sum and weight."""
         return self._driver.served
 
     @property
     def decisions(self) -> Sequence[Decision]:
-        """The last decisions, oldest first; `keep_decisions` of them."""
+        """The last `keep_decisions` decisions, oldest first."""
         return tuple(self._driver.decisions)
 
     @property
     def promotions(self) -> int:
-        """How often the champion changed."""
+        """The number of times the champion changed."""
         return self._driver.promotions
 
     @property
     def pending(self) -> int:
-        """How many tickets wait for their label."""
+        """The number of tickets that wait for their label."""
         return len(self._tickets)
 
     @property
@@ -236,12 +251,12 @@ class ChaCha:
         return self._driver.live()
 
     def summary(self) -> Summary:
-        """Where the model stands, as a value that prints."""
+        """Return the results so far; `print` shows them as a few lines of text."""
         return self._driver.summary(self.skipped, self.skipped.first, self._tickets.expired)
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Every constant of the rules, for reports."""
+        """Every setting and constant of the rules, for reports."""
         return {
             **{name: getattr(self, name) for name in ("budget", "seed")},
             "algorithm": type(self.core).__name__,
@@ -251,38 +266,52 @@ class ChaCha:
             "loss": {"name": self.loss_function.name, **describe(self.loss_function)},
             "pool": type(self.pool).__name__,
             "initial": self.initial.to_json(),
-            "max_pending": self._tickets.most,
+            "max_pending": self._tickets.max_pending,
             "ticket_life": self._tickets.life,
         }
 
     def predict_one(self, x: ExampleLike) -> float:
-        """The served prediction for `x`. A pure read: nothing changes.
+        """Return the served prediction for `x`. Nothing changes in the model.
 
-        `x` is a dict, flat or of groups, or a line of VW text.
+        `x` is a dict of features, a dict of groups of features, or a line of VW text.
+
+        >>> import chacha
+        >>> model = chacha.ChaCha()
+        >>> model.predict_one({"age": 31, "city": "Rome"})
+        0.0
         """
-        if (served := self._fast_path.serve(x)) is not None:
+        if (served := self._fast_path.predict(x)) is not None:
             return served
         served = self.loss_function.served(self._driver.predict(self._intake.example(x)).served)
-        self._fast_path.remember(x)
+        self._fast_path.add_plan(x)
         return served
 
     def learn_one(
         self, x: ExampleLike, y: float | None = None, weight: float | None = None
     ) -> list[Decision]:
-        """Learn `x` with label `y`; returns the decisions it led to.
+        """Learn `x` with the label `y`, and return the decisions that followed.
 
-        `y` may be left out when `x` is a line of VW text that holds it.
+        `y` may be omitted if `x` is a line of VW text that contains the label.
+
+        >>> import chacha
+        >>> model = chacha.ChaCha(budget=3)
+        >>> decisions = model.learn_one("1 |a x |b y")
+        >>> [type(decision).__name__ for decision in decisions]
+        ['WentLive', 'WentLive']
         """
         if (decisions := self._fast_path.learn(x, y, weight)) is not None:
             return decisions
         example = self._labelled(self._intake.example(x), y, weight)
-        self._settle(x)
+        self._fix_groups(x)
         decisions = self._driver.learn(example).decisions
-        self._fast_path.remember(x)
+        self._fast_path.add_plan(x)
         return decisions
 
     def ask(self, x: ExampleLike) -> Ticket:
-        """Predict now, learn when the label comes: :meth:`tell` takes the ticket.
+        """Predict now and learn later: return a ticket that :meth:`tell` takes with the label.
+
+        Labels may arrive in any order. Each model is charged for the prediction it made when it
+        was asked.
 
         >>> import chacha
         >>> model = chacha.ChaCha.paper(pool=chacha.ReferencePool())
@@ -291,12 +320,12 @@ class ChaCha:
         >>> _ = model.tell(early, 1.0)
         >>> model.tell(early, 1.0)
         Traceback (most recent call last):
-        chacha.errors.TicketError: ticket 0 was told already; a label counts once
+        chacha.errors.TicketError: ticket 0 already has its label; a label counts once
         """
-        example = replace(self._intake.example(x), label=None)  # the label is told later
-        self._settle(x)
+        example = replace(self._intake.example(x), label=None)  # the label comes with tell()
+        self._fix_groups(x)
         self._driver.begin(example)
-        example = self._driver.fixed(example, self._intake.past)
+        example = self._driver.with_derived(example, self._intake.past_groups)
         forecast = self._driver.predict(example)
         served = self.loss_function.served(forecast.served)
         ticket = Ticket(self._tickets.next, served, example, forecast)
@@ -304,7 +333,11 @@ class ChaCha:
         return ticket
 
     def tell(self, ticket: Ticket | int, y: float, weight: float | None = None) -> list[Decision]:
-        """The label of an asked example, in any order; each ticket counts once."""
+        """Learn the label of an asked example, and return the decisions that followed.
+
+        `ticket` is a ticket of :meth:`ask` or its number. A second label for the same ticket is
+        an error.
+        """
         waiting = self._tickets.find(ticket)
         example = self._labelled(waiting.example, y, weight)
         return self._driver.learn(example, self._tickets.take(waiting).forecast).decisions
@@ -320,11 +353,31 @@ class ChaCha:
         on_bad: OnBad | None = None,
         progress: bool = False,
     ) -> Summary:
-        """Tune while passing over a whole source; the same decisions as one by one.
+        """Learn a whole source, and return a summary.
 
-        `source` is whatever :func:`~chacha.open_source` takes: a file, a pattern, an address, a
-        table in memory (then `y` may hold its labels), rows. `target` names a table's column;
-        `table` says more about it. `progress` prints the command line's table to stderr.
+        The decisions are the same as with :meth:`learn_one` for each example.
+
+        Parameters
+        ----------
+        source
+            Anything that :func:`~chacha.open_source` accepts: a file, a pattern of file names, an
+            address, a table in memory, rows.
+        y
+            The labels, if the source is a table in memory without them.
+        limit
+            The maximum number of examples to learn.
+        target
+            The name of the label's column in a table.
+        table
+            Further settings for reading a table.
+        on_bad
+            Whether a bad row is an error or is skipped and counted. By default it is skipped in
+            an endless source and an error in any other.
+        progress
+            Print the progress table of the command line to stderr.
+
+        Examples
+        --------
 
         >>> import chacha
         >>> model = chacha.ChaCha.paper(pool=chacha.ReferencePool())
@@ -333,23 +386,28 @@ class ChaCha:
         """
         if target is not None:
             table = replace(table or TableSpec(), target=target)
-        shown = ProgressTable(self)
-        until = shown.next_row if progress else lambda: FAR
+        progress_table = ProgressTable(self)
+        until = progress_table.next_row if progress else lambda: NO_LIMIT
         opened = self.open(source, table, y)
         for _ in self.chunks(opened, limit=limit, on_bad=on_bad, until=until):
             if progress:
-                for line in shown.see():
+                for line in progress_table.due_lines():
                     print(line, file=sys.stderr)
         return self.summary()
 
     def open(self, source: Any, table: TableSpec | None = None, y: Any = None) -> Source:
-        """A source as :meth:`run` opens it: what was decided about groups and columns holds."""
+        """Open a source as :meth:`run` does.
+
+        What earlier sources and dicts decided about groups and columns applies to it.
+        """
         return open_source(source, table, self.reader, y=y)
 
     def steps(
         self, source: Source, *, limit: int | None = None, on_bad: OnBad | None = None
     ) -> Iterator[Step]:
-        """As :meth:`run`, one step at a time; `limit` counts the examples of this pass.
+        """Learn a source one example at a time, and yield a step for each.
+
+        `limit` counts the examples of this pass. A bad row is handled as in :meth:`run`.
 
         >>> import chacha
         >>> model = chacha.ChaCha.paper(pool=chacha.ReferencePool())
@@ -364,26 +422,30 @@ class ChaCha:
         *,
         limit: int | None = None,
         on_bad: OnBad | None = None,
-        until: Callable[[], int] = lambda: FAR,
+        until: Callable[[], int] = lambda: NO_LIMIT,
         record: bool = False,
     ) -> Iterator[Chunk]:
-        """As :meth:`steps`, many examples at a time: the way of :meth:`run`.
+        """Learn a source many examples at a time, as :meth:`run` does, and yield the chunks.
 
-        A stretch ends at a decision, and never goes beyond the count of examples that `until`
-        gives. With `record` it holds what was served, example by example.
+        A chunk ends at a decision at the latest, and never extends beyond the total count of
+        examples that `until` returns. With `record`, it holds the served prediction of each
+        example. `limit` and `on_bad` are those of :meth:`steps`.
 
         >>> import chacha
         >>> model = chacha.ChaCha.paper()
         >>> rows = chacha.sources.Rows(["1 |a x", "1 |a x"])
-        >>> sum(stretch.examples for stretch in model.chunks(rows))
+        >>> sum(chunk.examples for chunk in model.chunks(rows))
         2
         """
         return StreamPass(
             self._driver, source, self.skipped, self._intake, on_bad, limit, until
         ).chunks(record)
 
-    def _settle(self, x: ExampleLike) -> None:
-        """The first flat dict that is learned or asked decides the groups; dicts have columns."""
+    def _fix_groups(self, x: ExampleLike) -> None:
+        """Let the first flat dict that is learned or asked fix the groups.
+
+        A dict has columns, so groups can be derived from here on.
+        """
         if isinstance(x, Mapping):
             self._intake.reader.fix_groups(x)
-            self._driver.derive_from_here()
+            self._driver.start_derivation()

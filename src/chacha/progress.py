@@ -1,4 +1,4 @@
-"""The table of a run, in lines of text: when a row is due and what it says."""
+"""The progress table of a run, as lines of text: when a row is due, and what it shows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["ProgressTable", "Spacing"]
 
 
 class Spacing:
-    """When to print a row: VW's -P. Whole numbers add, numbers with a point multiply.
+    """When to print a row, as VW's -P: a whole number is a step, a decimal number a factor.
 
     >>> spacing = Spacing("2.0")
     >>> [n for n in range(1, 20) if spacing.due(n)]
@@ -32,16 +32,16 @@ class Spacing:
         except ValueError:
             self._step = math.nan
         if not math.inf > self._step > (1.0 if self._multiply else 0.0):
-            raise ConfigError(f"-P takes a whole number, or a factor above 1.0; got {text!r}")
+            raise ConfigError(f"-P takes a whole number, or a factor above 1.0, got {text!r}")
         self._next = 1.0 if self._multiply else self._step
 
     @property
     def next(self) -> int:
-        """The number of the example that gets the next row."""
+        """The number of the example after which the next row is due."""
         return math.ceil(self._next)
 
     def due(self, n: int) -> bool:
-        """Whether example `n` gets a row."""
+        """Return whether a row is due after example `n`."""
         if n < self._next:
             return False
         while n >= self._next:
@@ -50,37 +50,37 @@ class Spacing:
 
 
 class Running(Protocol):
-    """What the table shows of a model."""
+    """The part of a model that the table shows."""
 
     @property
     def examples(self) -> int:
-        """How many were learned."""
+        """The number of examples learned."""
 
     @property
     def served(self) -> Standing:
-        """What the served predictions lost."""
+        """The losses of the served predictions."""
 
     @property
     def initial(self) -> Config:
-        """c_init."""
+        """c_init, the initial configuration."""
 
     @property
     def champion(self) -> Config:
-        """C."""
+        """C, the champion."""
 
     @property
     def live_challengers(self) -> Sequence[Config]:
-        """B."""
+        """B, the live challengers."""
 
 
 class ProgressTable:
-    """Looks at a run now and then, gives the lines to print.
+    """The progress table of a run: a header, and a row whenever one is due.
 
     >>> import chacha
     >>> model = chacha.ChaCha.paper(pool=chacha.ReferencePool())
     >>> table = ProgressTable(model)
     >>> for step in model.steps(chacha.open_source("synth:interactions"), limit=2):
-    ...     for line in table.see():
+    ...     for line in table.due_lines():
     ...         print(line)
      examples        loss       since  champion              live
             1    0.175645    0.175645  (initial)             +ac  +ce  +bd  +be
@@ -96,11 +96,11 @@ class ProgressTable:
         self._before = Standing()
 
     def next_row(self) -> int:
-        """The number of the example after which to look again, at the latest."""
+        """Return the number of the example after which the next row is due."""
         return self.spacing.next
 
-    def see(self) -> Iterator[str]:
-        """The lines that are due now."""
+    def due_lines(self) -> Iterator[str]:
+        """Yield the lines that are due now."""
         if self._printed < 0:
             self._printed = 0
             yield self.HEAD
@@ -108,7 +108,7 @@ class ProgressTable:
             yield from self.row()
 
     def row(self) -> Iterator[str]:
-        """Where the run stands now, at most once for each example."""
+        """Yield the row of the current example, unless it was printed before."""
         n = self.model.examples
         if n == self._printed:
             return
@@ -122,7 +122,7 @@ class ProgressTable:
         yield f"{numbers}  {self.champion():<20}  {'  '.join(live)}"
 
     def champion(self) -> str:
-        """What the champion adds to the initial configuration."""
+        """Return how the champion differs from the initial configuration."""
         same = self.model.champion == self.model.initial
         return "(initial)" if same else _short(self.model.champion, self.model.initial)
 

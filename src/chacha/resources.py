@@ -1,4 +1,4 @@
-"""What a process has used of its machine."""
+"""CPU time and cores of this process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["cores", "cpu_seconds"]
 
 
 def cpu_seconds() -> float:
-    """CPU time of this process, all threads, and of its children.
+    """Return the CPU seconds used by all threads of this process and by its children.
 
     >>> cpu_seconds() > 0
     True
@@ -19,7 +19,7 @@ def cpu_seconds() -> float:
 
 
 def cores() -> int:
-    """How many cores this process may use.
+    """Return the number of cores this process may use.
 
     >>> cores() >= 1
     True

@@ -1,4 +1,4 @@
-"""The settings of a model, as a type: what the presets of ChaCha accept."""
+"""The rulebook: which parts make up the rules of a model, and the checks of its settings."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["Rulebook", "Settings", "check_parts", "whole_number"]
 
 
 def whole_number(name: str, value: Any, least: int, about: str = "") -> int:
-    """`value` as a whole number of at least `least`, or an error that names the setting.
+    """Return `value` as an int of at least `least`, or raise an error that names the setting.
 
     >>> whole_number("budget", 0, 1)
     Traceback (most recent call last):
@@ -59,7 +59,7 @@ PARTS = {
 
 
 def check_parts(**parts: object) -> None:
-    """Refuse what cannot be the part it is given as: words instead of objects above all.
+    """Raise an error for a part of the wrong type, such as a name instead of an object.
 
     >>> check_parts(loss="logistic")
     Traceback (most recent call last):
@@ -73,7 +73,7 @@ got 'logistic'
 
 
 class Settings(TypedDict, total=False):
-    """The settings of :class:`ChaCha`, for its presets."""
+    """The settings of :class:`ChaCha`, as keyword arguments of its presets."""
 
     budget: int
     space: Mapping[str, Interactions | Domain] | Space | None
@@ -97,9 +97,10 @@ class Settings(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Rulebook:
-    """The parts that make the rules: what is left out is the recommended one, or the paper's.
+    """The parts that make up the rules; None stands for the default part.
 
-    With the evidence of the paper, or one of its algorithms, all of it is the paper's.
+    With the paper's evidence or one of its algorithms, all defaults are the paper's. Otherwise
+    they are the recommended ones.
 
     >>> Rulebook().paper, Rulebook(evidence=SampleComplexity()).paper
     (False, True)
@@ -124,25 +125,30 @@ class Rulebook:
                 f"starting must be HeadStart() or FromScratch(), got {self.starting!r}"
             )
         if self.paper and isinstance(self.evidence, PairedBetting):
-            raise ConfigError("paired evidence is not for the algorithms of the paper")
+            raise ConfigError(
+                "evidence: paired evidence is for the recommended rules, not for the paper's "
+                "algorithms; leave algorithm out"
+            )
         wrong = [n for n in ("starting", "blending", "screening") if getattr(self, n) is not None]
         if self.paper and wrong:
             raise ConfigError(f"{wrong[0]} is for the recommended rules, not for the paper's")
 
     @property
     def paper(self) -> bool:
-        """Whether these are the rules of the paper."""
+        """Whether these are the paper's rules."""
         unpaired = self.evidence is not None and not isinstance(self.evidence, PairedBetting)
         return unpaired or self.algorithm is not None
 
     def space(self, space: Space_ | None, pool: LivePool) -> Space:
-        """What is tuned if nothing is said: the rate too, by the recommended rules."""
+        """Return the search space; by default the recommended rules tune the learning rate too."""
         if space is not None:
-            made = Space.of(space)
-            if made.features is not None and not isinstance(pool, Derives):
-                told = f"{type(pool).__name__} cannot use derived groups"
-                raise ConfigError(f"{told}; leave features out, or take the native pool")
-            return made
+            space = Space.of(space)
+            if space.features is not None and not isinstance(pool, Derives):
+                raise ConfigError(
+                    f"{type(pool).__name__} cannot use derived groups; leave features out, or "
+                    "use the native pool"
+                )
+            return space
         rate = not self.paper and pool.default("learning_rate") is not None
         derives = not self.paper and isinstance(pool, Derives)
         return Space(
@@ -154,7 +160,7 @@ class Rulebook:
     def core(
         self, initial: Config, space: Space, budget: int, seed: int
     ) -> ChampionChallengers | Contest:
-        """The algorithm with its parts."""
+        """Return the algorithm with its parts."""
         oracle = self.oracle
         if self.paper and space.features is not None:
             raise ConfigError("features are for the recommended rules, not for the paper's")

@@ -1,4 +1,4 @@
-"""A look at a whole source before it is used: its examples, labels and groups."""
+"""The profile of a whole source: its examples, labels and groups."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ __all__ = ["SourceProfile", "profile_source", "with_log_target"]
 
 @dataclass(frozen=True)
 class SourceProfile:
-    """What a whole source holds; `names` are those of its groups, sorted, where they are known.
+    """The number of examples, the label range and the groups of a whole source.
 
-    `table`: whether its examples are rows of a table.
+    `names` are the sorted names of the groups, where they are known. `table` is true if the
+    examples are rows of a table.
 
     >>> import chacha
-    >>> found = profile_source(chacha.sources.Rows(["1 |a x", "100 |a x", "-2 |a x"]))
-    >>> found
+    >>> profile = profile_source(chacha.sources.Rows(["1 |a x", "100 |a x", "-2 |a x"]))
+    >>> profile
     SourceProfile(examples=3, low=-2.0, high=100.0, groups=1)
-    >>> found.names
+    >>> profile.names
     ('a',)
-    >>> found.shift(LogTarget.AUTO), found.shift(LogTarget.OFF)
+    >>> profile.shift(LogTarget.AUTO), profile.shift(LogTarget.OFF)
     (3.0, None)
     """
 
@@ -36,9 +37,10 @@ class SourceProfile:
     table: bool = field(default=False, repr=False, compare=False)
 
     def shift(self, when: LogTarget) -> float | None:
-        """What to add to a label before its logarithm is taken; None: it is not taken.
+        """Return what to add to a label before taking its logarithm; None if it is not taken.
 
-        The authors' rule: log if max(range, max) >= 100; if min <= 0, |min| + 1 is added.
+        The authors' rule: take the logarithm if max(range, max) >= 100; if min <= 0, first add
+        |min| + 1.
         """
         large = max(self.high - self.low, self.high) >= 100.0
         if when is LogTarget.OFF or (when is LogTarget.AUTO and not large):
@@ -53,14 +55,17 @@ def profile_source(
     limit: int | None = None,
     on_bad: OnBad | None = None,
 ) -> SourceProfile:
-    """Pass over a source with one model, as any run does; rows it would skip do not count."""
+    """Profile a source by passing over it with one model, as a run does.
+
+    Rows that a run would skip do not count.
+    """
     model = ChaCha.paper(budget=1, space={}, loss=loss)
     for _ in model.chunks(source, limit=limit, on_bad=on_bad):
         pass
-    seen = model.observed
-    names = tuple(seen.groups)
+    facts = model.observed
+    names = tuple(facts.groups)
     table = is_table(source)
-    return SourceProfile(model.examples, seen.low, seen.high, len(names), names, table)
+    return SourceProfile(model.examples, facts.low, facts.high, len(names), names, table)
 
 
 def with_log_target(
@@ -70,12 +75,12 @@ def with_log_target(
     loss: Loss | None = None,
     on_bad: OnBad | None = None,
 ) -> Source:
-    """The source with the logarithm of its labels, where that is to be taken.
+    """Return the source with the logarithm of its labels, if it is to be taken.
 
-    What is decided is decided over the whole source, which is read once more for that.
+    The decision is made over the whole source, which is read an extra time for it.
 
-    >>> import chacha
-    >>> small, large = chacha.sources.Rows(["1 |a x", "2 |a x"]), chacha.sources.Rows(["1 |a x", "1000 |a x"])
+    >>> from chacha.sources import Rows
+    >>> small, large = Rows(["1 |a x", "2 |a x"]), Rows(["1 |a x", "1000 |a x"])
     >>> [example.label for example in with_log_target(small)]
     [1.0, 2.0]
     >>> [example.label for example in with_log_target(large)]
@@ -87,8 +92,8 @@ def with_log_target(
         return source
     if source.endless:
         raise ConfigError(
-            f"{source.name}: whether to take the logarithm is decided over the whole source, and "
-            "this one cannot be read twice; save it to a file first"
+            f"{source.name}: whether to take the logarithm of labels is decided over the whole "
+            "source, but this one cannot be read twice; save it to a file first"
         )
     shift = profile_source(source, loss=loss, on_bad=on_bad).shift(when)
     return source if shift is None else LogLabels(source, shift)

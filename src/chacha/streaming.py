@@ -1,4 +1,4 @@
-"""StreamPass over a source: example by example, or in chunks up to the next decision."""
+"""One pass over a source: example by example, or in chunks up to the next decision."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from chacha.sources.base import good_example
 from chacha.sources.formats.vw_file import vw_row
 from chacha.sources.tables.blocks import TableBlock, TextBlock, blocks_of
 
-__all__ = ["StreamPass"]
+__all__ = ["NO_LIMIT", "StreamPass"]
 
-FAR = 1 << 62
+NO_LIMIT = 1 << 62
 T = TypeVar("T")
 
 
 class StreamPass:
-    """One pass over a source: what is bad is counted or an error, the rest is learned.
+    """One pass over a source: good examples are learned, bad ones are counted or an error.
 
-    `intake` makes of an example what the learner takes, or refuses it. `limit` counts the
-    examples of this pass. A stretch never goes beyond the count of examples that `until` gives.
+    `intake` prepares examples for the learner, or refuses them. `limit` counts the examples of
+    this pass. A chunk never extends beyond the total count of examples that `until` returns.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class StreamPass:
         intake: Intake,
         on_bad: OnBad | None = None,
         limit: int | None = None,
-        until: Callable[[], int] = lambda: FAR,
+        until: Callable[[], int] = lambda: NO_LIMIT,
     ) -> None:
         check_ends(source, limit)
         if on_bad is None:
@@ -51,21 +51,24 @@ class StreamPass:
         self.driver, self.source = driver, source
         self.on_bad, self.skipped, self.prepare = on_bad, skipped, intake.prepare
         self.in_blocks, self.until = intake.in_blocks, until
-        self._left = FAR if limit is None else whole_number("limit", limit, 0)
+        self._left = NO_LIMIT if limit is None else whole_number("limit", limit, 0)
 
     def steps(self) -> Iterator[Step]:
-        """One step for every example."""
-        yield from self._with_end(self._steps())
+        """Learn the source, and yield a step for each example."""
+        yield from self._not_empty(self._steps())
 
     def chunks(self, record: bool = False) -> Iterator[Chunk]:
-        """Many examples at a time where pool and source can; with `record`, what was served."""
-        if isinstance(self.driver, NativeDriver) and self.in_blocks:
-            yield from self._with_end(self._blocks(self.driver, record))
-        else:
-            yield from self._with_end(_stretch(step, record) for step in self._steps())
+        """Learn the source, many examples at a time where pool and source allow it.
 
-    def _with_end(self, items: Iterator[T]) -> Iterator[T]:
-        """The items; an error if there was nothing to learn from."""
+        With `record`, the chunks hold the served predictions.
+        """
+        if isinstance(self.driver, NativeDriver) and self.in_blocks:
+            yield from self._not_empty(self._blocks(self.driver, record))
+        else:
+            yield from self._not_empty(_chunk(step, record) for step in self._steps())
+
+    def _not_empty(self, items: Iterator[T]) -> Iterator[T]:
+        """Yield the items; raise an error if the source had nothing to learn from."""
         before, wanted, learned = Counter(self.skipped), self._left, False
         for item in items:
             learned = True
@@ -78,21 +81,21 @@ class StreamPass:
 
     def _steps(self) -> Iterator[Step]:
         usable = good_examples(self.source, self.on_bad, self.skipped, self.prepare)
-        for example in islice(usable, None if self._left == FAR else self._left):
-            self._look()
+        for example in islice(usable, None if self._left == NO_LIMIT else self._left):
+            self._start_derivation()
             yield self.driver.learn(example)
 
-    def _look(self) -> None:
-        """Rows of tables have columns that something may be derived from."""
+    def _start_derivation(self) -> None:
+        """Rows of tables have columns that groups can be derived from."""
         if is_table(self.source):
-            self.driver.derive_from_here()
+            self.driver.start_derivation()
 
     def _blocks(self, driver: NativeDriver, record: bool) -> Iterator[Chunk]:
         driver.record(record)
         if self._left <= 0:
             return
         for item in blocks_of(self.source):
-            self._look()
+            self._start_derivation()
             if isinstance(item, TextBlock):
                 yield from self._text(driver, item, record)
             elif isinstance(item, TableBlock):
@@ -103,36 +106,36 @@ class StreamPass:
                 return
 
     def _room(self, driver: NativeDriver) -> int:
-        """How many examples may be learned at once."""
+        """Return how many examples may be learned in one call."""
         return max(1, min(self._left, self.until() - driver.engine.t))
 
-    def _took(self, driver: NativeDriver, advance: BlockProgress) -> Iterator[Chunk]:
-        """Tell what was learned; then raise what has waited for that."""
-        self._left -= advance.examples
-        if advance.examples or advance.decisions:
-            yield Chunk(advance.examples, advance.decisions, advance.served)
+    def _report(self, driver: NativeDriver, progress: BlockProgress) -> Iterator[Chunk]:
+        """Yield what was learned; then raise pending failures and interrupts."""
+        self._left -= progress.examples
+        if progress.examples or progress.decisions:
+            yield Chunk(progress.examples, progress.decisions, progress.served)
         driver.raise_failures()
-        if advance.interrupted:
+        if progress.interrupted:
             raise KeyboardInterrupt
 
     def _row(self, row: Example | Bad, record: bool) -> Iterator[Chunk]:
-        """A row that comes by itself."""
+        """Learn a single row."""
         example = good_example(row, self.source.name, self.on_bad, self.skipped, self.prepare)
         if example is not None:
             self._left -= 1
-            yield _stretch(self.driver.learn(example), record)
+            yield _chunk(self.driver.learn(example), record)
 
     def _text(self, driver: NativeDriver, block: TextBlock, record: bool) -> Iterator[Chunk]:
         at = block.begin
         while at < block.end and self._left > 0:
             try:
-                advance = driver.advance_text(block.data, at, block.end, self._room(driver))
-            except ValueError:  # too large; learned by itself, it tells where it stands
-                advance = BlockProgress(Status.BAD, at, 0, [], None, False)
-            at = advance.at
-            block.lines += advance.examples
-            yield from self._took(driver, advance)
-            if advance.status is Status.BAD and self._left > 0:
+                progress = driver.advance_text(block.data, at, block.end, self._room(driver))
+            except ValueError:  # too large; as a single row, its error names the place
+                progress = BlockProgress(Status.BAD, at, 0, [], None, False)
+            at = progress.at
+            block.lines += progress.examples
+            yield from self._report(driver, progress)
+            if progress.status is Status.BAD and self._left > 0:
                 line, at = block.line(at)
                 row = vw_row(line, block.place)
                 block.lines += 1
@@ -152,24 +155,24 @@ class StreamPass:
             before = row
             block.on_taken(row, True)
             try:
-                advance = driver.advance_columns(native, row, stop, self._room(driver))
+                progress = driver.advance_columns(native, row, stop, self._room(driver))
             except ValueError as error:
                 raise PoolError(f"{block.place(row)}: {error}") from error
-            row = advance.at
+            row = progress.at
             block.on_taken(row, True)
-            if advance.served is not None and block.tags is not None:
-                advance = advance._replace(
-                    served=advance.served._replace(tags=block.tags[before:row])
+            if progress.served is not None and block.tags is not None:
+                progress = progress._replace(
+                    served=progress.served._replace(tags=block.tags[before:row])
                 )
-            yield from self._took(driver, advance)
-            if advance.status is Status.BAD and self._left > 0:
+            yield from self._report(driver, progress)
+            if progress.status is Status.BAD and self._left > 0:
                 block.on_taken(row + 1, False)
                 yield from self._row(_bad_label(block, row, self.prepare), record)
                 row += 1
 
 
 def _bad_label(block: TableBlock, row: int, prepare: Callable[[Example], Example]) -> Bad:
-    """Why the label of a row was refused."""
+    """Return why the label of a row was refused."""
     label = float(block.labels[row])
     try:
         prepare(Example({}, "|", label, head=f"{label} "))
@@ -178,7 +181,7 @@ def _bad_label(block: TableBlock, row: int, prepare: Callable[[Example], Example
     return Bad(block.label_place(row), "label refused", f"the label {label} was refused")
 
 
-def _stretch(step: Step, record: bool) -> Chunk:
+def _chunk(step: Step, record: bool) -> Chunk:
     served = None
     if record:
         label = step.example.label or 0.0

@@ -1,4 +1,4 @@
-"""Tickets: predictions that wait for their label. Bounded, with an expiry."""
+"""Tickets: predictions that wait for their label, limited in number and in age."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Ticket", "Tickets"]
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """What :meth:`ChaCha.ask` gives: the prediction, and what is needed to charge it later.
+    """The result of :meth:`ChaCha.ask`: a prediction, and the forecast to be charged later.
 
     >>> import chacha
     >>> chacha.ChaCha.paper(pool=chacha.ReferencePool()).ask({"a": 1.0}).prediction
@@ -31,76 +31,79 @@ class Ticket:
 
     @property
     def served_by(self) -> Config | Blend:
-        """The configuration whose model made the prediction, or the blend of two."""
+        """The configuration whose model made the prediction, or a blend of two."""
         return self.forecast.served_by
 
 
-def _name(ticket: Ticket | int) -> str:
+def _number_text(ticket: Ticket | int) -> str:
     return str(ticket.number) if isinstance(ticket, Ticket) else repr(ticket)
 
 
 class Tickets:
-    """The tickets that wait: at most `most`, each for at most `life` later ones.
+    """The waiting tickets: at most `max_pending`, each until `life` later ones were issued.
 
-    >>> tickets = Tickets(most=2, life=100)
+    >>> tickets = Tickets(max_pending=2, life=100)
     >>> for number in range(3):
     ...     tickets.add(Ticket(tickets.next, 0.0, example=None, forecast=None))
     >>> len(tickets), tickets.expired
     (2, 1)
     >>> tickets.take(0)
     Traceback (most recent call last):
-    chacha.errors.TicketError: ticket 0 has expired, or was told long ago: at most 2 may wait, \
-for 100 later ones
+    chacha.errors.TicketError: ticket 0 has expired, or got its label long ago: at most 2 tickets \
+may wait (max_pending), each until 100 later ones were issued (ticket_life)
     """
 
-    def __init__(self, most: int, life: int) -> None:
-        if most < 1 or life < 1:
-            raise ConfigError(f"max_pending and ticket_life must be at least 1, got {most}, {life}")
-        self.most, self.life = most, life
+    def __init__(self, max_pending: int, life: int) -> None:
+        if max_pending < 1 or life < 1:
+            raise ConfigError(
+                f"max_pending and ticket_life must be at least 1, got {max_pending}, {life}"
+            )
+        self.max_pending, self.life = max_pending, life
         self.next = 0
         self.expired = 0
         self._waiting: OrderedDict[int, Ticket] = OrderedDict()
-        self._told: OrderedDict[int, None] = OrderedDict()
+        self._answered: OrderedDict[int, None] = OrderedDict()  # the last that got their label
 
     def __len__(self) -> int:
         return len(self._waiting)
 
     def add(self, ticket: Ticket) -> None:
-        """Let a ticket wait; the oldest expire to make room."""
+        """Add a ticket; the oldest expire to make room."""
         self.next = ticket.number + 1
         self._waiting[ticket.number] = ticket
         while self._waiting:
             oldest = next(iter(self._waiting))
-            if len(self._waiting) <= self.most and self.next - oldest <= self.life:
+            if len(self._waiting) <= self.max_pending and self.next - oldest <= self.life:
                 break
             del self._waiting[oldest]
             self.expired += 1
 
     def find(self, ticket: Ticket | int) -> Ticket:
-        """The waiting ticket, or a clear error."""
+        """Return a waiting ticket, or raise an error that says why it does not wait."""
         try:
             number = ticket.number if isinstance(ticket, Ticket) else index(ticket)
         except TypeError:
             number = -1
         if not 0 <= number < self.next:
-            raise TicketError(f"ticket {_name(ticket)} was never given out by this model")
-        if number in self._told:
-            raise TicketError(f"ticket {number} was told already; a label counts once")
+            raise TicketError(f"ticket {_number_text(ticket)} was never issued by this model")
+        if number in self._answered:
+            raise TicketError(f"ticket {number} already has its label; a label counts once")
         waiting = self._waiting.get(number)
         if waiting is None:
             raise TicketError(
-                f"ticket {number} has expired, or was told long ago: at most {self.most} may "
-                f"wait, for {self.life} later ones"
+                f"ticket {number} has expired, or got its label long ago: at most "
+                f"{self.max_pending} tickets may wait (max_pending), each until {self.life} later "
+                "ones were issued (ticket_life)"
             )
         if isinstance(ticket, Ticket) and ticket is not waiting and ticket != waiting:
             raise TicketError(f"ticket {number} belongs to another model")
         return waiting
 
     def take(self, ticket: Ticket | int) -> Ticket:
-        """The waiting ticket, which waits no more."""
-        found = self.find(ticket)
-        del self._waiting[found.number]
-        self._told[found.number] = None
-        while len(self._told) > self.most:
-            self._told.popitem(last=False)
-        return found
+        """Remove a waiting ticket, and return it."""
+        waiting = self.find(ticket)
+        del self._waiting[waiting.number]
+        self._answered[waiting.number] = None
+        while len(self._answered) > self.max_pending:
+            self._answered.popitem(last=False)
+        return waiting

@@ -26,62 +26,32 @@ from chacha.rules.contest.blending import Blend, Blending, ChampionServes
 from chacha.rules.contest.screening import Screening
 from chacha.rules.paper import second_order_products
 from chacha.rules.starting import FromScratch, HeadStart
-from tests.drivers.test_native_drivers import failing, only_refused, refused, said
-from tests.pools.test_head_start import once
-from tests.support.native_runs import WAYS, a_file, lines_of, state, tracked
-
-KEEN = PairedBetting(alpha=0.9, block=2, patience=30, eliminates=3.0, renews=1.05)
-"""Decides soon."""
-EAGER = Blending(burn_in=10, memory=100, standard_errors=0.0)  # blends soon
-
-
-class PlainPool(NativePool):
-    """The native learner; for a subclass the plain driver does the rest."""
+from tests.support.failing_oracles import (
+    failing_oracle,
+    only_refused_oracle,
+    outcome,
+    refused_oracle,
+)
+from tests.support.fast_rules import EAGER, KEEN, PlainPool
+from tests.support.native_runs import WAYS, lines_of, state, tracked, vw_file
+from tests.support.rough_text import rough_text
+from tests.support.vw_lines import without_repeats
 
 
 def pair(**given: Any) -> tuple[ChaCha, ChaCha]:
-    """A model on the fused driver, and one on the plain driver over the same learner."""
+    """A model on the native driver, and one on the Python driver over the same learner."""
     oracle = given.pop("oracle", lambda: None)
     rules: dict[str, Any] = {"evidence": KEEN, "blending": EAGER, "first_lease": 20, **given}
-    fused, plain = (
+    native, python = (
         ChaCha(pool=pool, oracle=oracle(), keep_decisions=10**6, **rules) for pool in pools()
     )
-    assert isinstance(fused._driver, NativeDriver)
-    assert isinstance(plain._driver, PythonDriver)
-    return fused, plain
+    assert isinstance(native._driver, NativeDriver)
+    assert isinstance(python._driver, PythonDriver)
+    return native, python
 
 
 def pools() -> tuple[NativePool, NativePool]:
     return NativePool(), PlainPool()
-
-
-def drawn(rng: random.Random, names: str) -> dict[str, float]:
-    """The features of a group, one at least; some are zero."""
-    kept = [name for name in names if rng.random() < 0.7] or [names[0]]
-    return {name: rng.choice([0.0, -1.0, 0.5, 1.0, 2.0, rng.uniform(-1, 1)]) for name in kept}
-
-
-def rough(n: int, seed: int = 0, loss: str = "squared") -> list[str]:
-    """Several features a group, zeros, weights, late groups, groups twice: text for a loss."""
-    rng = random.Random(f"{seed} {loss}")
-    lines = []
-    for i in range(n):
-        found = {group: drawn(rng, "xyz") for group in "abc"}
-        y = 3 * found["a"].get("x", 1.0) * found["b"].get("x", 1.0) + rng.gauss(0, 0.2)
-        words = [f"|{g} " + " ".join(f"{k}:{v!r}" for k, v in f.items()) for g, f in found.items()]
-        if i > n // 3:
-            words.append(f"|late w{rng.randrange(3)}")
-        if rng.random() < 0.2:
-            words.append(f"|a y:{rng.uniform(-1, 1)!r} u")
-        weight = rng.choice(["", "", "", " 2", " 0.5", " 0"])
-        lines.append(f"{labelled(y, loss)}{weight} {' '.join(words)}")
-    return lines
-
-
-def labelled(y: float, loss: str) -> str:
-    if loss in ("logistic", "hinge"):
-        return "1" if y > 0 else "-1"
-    return str(max(0, round(y + 1))) if loss == "poisson" else repr(y)
 
 
 STREAMS = ["fried", "mv", "2dplanes", "interactions", "drift"]
@@ -89,12 +59,12 @@ STREAMS = ["fried", "mv", "2dplanes", "interactions", "drift"]
 
 @pytest.mark.parametrize("stream", STREAMS)
 def test_streams_in_blocks_are_those_row_by_row(stream: str) -> None:
-    """Columns for the engine, rows for the plain driver."""
-    fused, plain = pair(baseline=True)
-    for model in (fused, plain):
+    """Columns for the engine, rows for the Python driver."""
+    native, python = pair(baseline=True)
+    for model in (native, python):
         model.run(f"synth:{stream},n=500,seed=1")
-    assert state(fused) == state(plain)
-    assert len(fused.decisions) > 50
+    assert state(native) == state(python)
+    assert len(native.decisions) > 50
 
 
 def test_a_coin_with_a_negative_seed_is_refused_in_words() -> None:
@@ -103,10 +73,10 @@ def test_a_coin_with_a_negative_seed_is_refused_in_words() -> None:
 
 
 def test_sparse_rows_are_the_same() -> None:
-    fused, plain = pair(budget=3)
-    for model in (fused, plain):
+    native, python = pair(budget=3)
+    for model in (native, python):
         model.run("synth:sparse,n=60,seed=1")
-    assert state(fused) == state(plain)
+    assert state(native) == state(python)
 
 
 LOSSES: dict[str, Loss] = {
@@ -122,10 +92,10 @@ LOSSES: dict[str, Loss] = {
 @pytest.mark.parametrize("baseline", [False, True], ids=["alone", "baseline"])
 def test_every_loss_on_rough_text(loss: str, baseline: bool) -> None:
     """Zeros, weights, groups that come late or twice; what was served, example by example."""
-    fused, plain = pair(loss=LOSSES[loss], baseline=baseline, first_lease=40)
-    lines = rough(300, loss=loss)
-    assert tracked(fused, lines, "whole") == tracked(plain, lines, "steps")
-    assert len(fused.decisions) > 20
+    native, python = pair(loss=LOSSES[loss], baseline=baseline, first_lease=40)
+    lines = rough_text(300, loss=loss)
+    assert tracked(native, lines, "whole") == tracked(python, lines, "steps")
+    assert len(native.decisions) > 20
 
 
 RULES: dict[str, dict[str, Any]] = {
@@ -162,29 +132,29 @@ RULES: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("rules", RULES)
 def test_every_rule(rules: str) -> None:
-    fused, plain = pair(**RULES[rules])
-    lines = rough(350, seed=1)
-    assert tracked(fused, lines, "whole") == tracked(plain, lines, "steps")
-    assert fused.decisions
+    native, python = pair(**RULES[rules])
+    lines = rough_text(350, seed=1)
+    assert tracked(native, lines, "whole") == tracked(python, lines, "steps")
+    assert native.decisions
 
 
 @pytest.mark.parametrize("budget", [1, 2, 3, 8])
 def test_every_budget(budget: int) -> None:
-    fused, plain = pair(budget=budget, first_lease=30)
-    lines = rough(400, seed=budget)
-    assert tracked(fused, lines, "whole") == tracked(plain, lines, "steps")
-    assert len(fused.live) == budget
-    assert (fused.promotions > 0) == (budget > 1)
+    native, python = pair(budget=budget, first_lease=30)
+    lines = rough_text(400, seed=budget)
+    assert tracked(native, lines, "whole") == tracked(python, lines, "steps")
+    assert len(native.live) == budget
+    assert (native.promotions > 0) == (budget > 1)
 
 
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "steps"])
 def test_however_a_stream_is_passed_over(way: str) -> None:
     """Whole, cut, dripping, in pieces, one by one: what is served and by whom is the same."""
-    lines = rough(400, seed=5)
+    lines = rough_text(400, seed=5)
     for baseline in (False, True):
-        fused, plain = pair(baseline=baseline, first_lease=30)
-        track, end = tracked(fused, lines, way, seed=2)
-        expected, its_end = tracked(plain, lines, "steps")
+        native, python = pair(baseline=baseline, first_lease=30)
+        track, end = tracked(native, lines, way, seed=2)
+        expected, its_end = tracked(python, lines, "steps")
         assert end == its_end
         assert track == expected or way == "run"
     assert any(" of " in by for _, by in expected), "blends were served"
@@ -193,10 +163,10 @@ def test_however_a_stream_is_passed_over(way: str) -> None:
 @settings(max_examples=15)
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=12), st.integers(0, 3))
 def test_stretches_may_have_any_length(sizes: list[int], seed: int) -> None:
-    lines = rough(150, seed=seed)
+    lines = rough_text(150, seed=seed)
     cut, whole = (ChaCha(evidence=KEEN, blending=EAGER, first_lease=15) for _ in range(2))
     ends = iter([sum(sizes[: i + 1]) for i in range(len(sizes))])
-    source = a_file("\n".join(lines).encode())
+    source = vw_file("\n".join(lines).encode())
     for _ in cut.chunks(source, until=lambda: next(ends, 10**6), record=True):
         pass
     whole.run(chacha.sources.Rows(lines))
@@ -214,50 +184,52 @@ def test_dicts_are_learned_as_their_text(nested: bool) -> None:
             x["late"] = i % 3
         rows.append(({"g": {"u": u, "w": x.pop("w")}, **x} if nested else x, 3 * u * v))
     for way in ("one", "run"):
-        fused, plain = pair(budget=4)
-        for model in (fused, plain):
+        native, python = pair(budget=4)
+        for model in (native, python):
             if way == "run":
                 model.run([{**x, "y": y} for x, y in rows], target="y")
                 continue
             for x, y in rows:
                 model.predict_one(x)
                 model.learn_one(x, y)
-        assert state(fused) == state(plain)
-        assert fused.decisions
+        assert state(native) == state(python)
+        assert native.decisions
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_labels_that_come_late_and_in_any_order(seed: int) -> None:
-    """MoveRequest now, told later, over promotions; with single examples in between."""
+    """Asked now, labelled later, over promotions; with single examples in between."""
     rng = random.Random(seed)
     oracle = second_order_products if seed % 2 else None
-    fused, plain = pair(budget=2 + seed, baseline=seed == 1, first_lease=90, oracle=lambda: oracle)
+    native, python = pair(
+        budget=2 + seed, baseline=seed == 1, first_lease=90, oracle=lambda: oracle
+    )
     waiting: list[tuple[chacha.Ticket, chacha.Ticket, float, int]] = []
     over: list[bool] = []
-    for line in rough(400, seed=seed):
+    for line in rough_text(400, seed=seed):
         row = chacha.data.parse_line(line)
         assert row.label is not None
         if rng.random() < 0.2:
-            assert fused.learn_one(row.line) == plain.learn_one(row.line)
+            assert native.learn_one(row.line) == python.learn_one(row.line)
             continue
-        tickets = fused.ask(row.body), plain.ask(row.body)
+        tickets = native.ask(row.body), python.ask(row.body)
         assert tickets[0].prediction == tickets[1].prediction
         assert tickets[0].served_by == tickets[1].served_by
-        waiting.append((*tickets, row.label, fused.promotions))
+        waiting.append((*tickets, row.label, native.promotions))
         while waiting and rng.random() < 0.52:
             one, other, label, promotions = waiting.pop(rng.randrange(len(waiting)))
-            over.append(promotions < fused.promotions)
+            over.append(promotions < native.promotions)
             weight = rng.choice([None, None, 2.0, 0.0])
-            assert fused.tell(one, label, weight) == plain.tell(other, label, weight)
-        assert state(fused) == state(plain)
+            assert native.tell(one, label, weight) == python.tell(other, label, weight)
+        assert state(native) == state(python)
     assert any(over) or oracle is None, "some were asked under another champion"
 
 
 ORACLES: dict[str, Callable[[], Any]] = {
-    "fails first": lambda: failing([0, 1]),
-    "fails later": lambda: failing([1, 2, 4]),
-    "proposes what is refused": lambda: refused,
-    "proposes nothing else": lambda: only_refused,
+    "fails first": lambda: failing_oracle([0, 1]),
+    "fails later": lambda: failing_oracle([1, 2, 4]),
+    "proposes what is refused": lambda: refused_oracle,
+    "proposes nothing else": lambda: only_refused_oracle,
 }
 
 
@@ -265,23 +237,23 @@ ORACLES: dict[str, Callable[[], Any]] = {
 @pytest.mark.parametrize("budget", [2, 5])
 def test_an_oracle_that_fails_or_is_refused(oracle: str, budget: int) -> None:
     """The same errors at the same examples, and the same state after each."""
-    fused, plain = pair(oracle=ORACLES[oracle], budget=budget, baseline=True, first_lease=25)
-    for line in rough(200, seed=2):
-        assert said(fused.learn_one, line) == said(plain.learn_one, line)
-        assert state(fused) == state(plain)
-    assert fused.examples == 200
-    assert set(fused.pool.live) == {fused.champion, *fused.live_challengers}
+    native, python = pair(oracle=ORACLES[oracle], budget=budget, baseline=True, first_lease=25)
+    for line in rough_text(200, seed=2):
+        assert outcome(native.learn_one, line) == outcome(python.learn_one, line)
+        assert state(native) == state(python)
+    assert native.examples == 200
+    assert set(native.pool.live) == {native.champion, *native.live_challengers}
 
 
 @pytest.mark.parametrize("oracle", ORACLES)
 def test_a_run_that_fails_goes_on_where_it_stood(oracle: str) -> None:
     """An error ends a run after the example that led to it; the next run takes the rest."""
-    lines = rough(150, seed=3)
-    fused, plain = pair(oracle=ORACLES[oracle], budget=4)
-    for model in (fused, plain):
+    lines = rough_text(150, seed=3)
+    native, python = pair(oracle=ORACLES[oracle], budget=4)
+    for model in (native, python):
         while model.examples < len(lines):
-            said(model.run, chacha.sources.Rows(lines[model.examples :]))
-    assert state(fused) == state(plain)
+            outcome(model.run, chacha.sources.Rows(lines[model.examples :]))
+    assert state(native) == state(python)
 
 
 def test_who_served_is_told_by_steps_and_by_records() -> None:
@@ -290,20 +262,21 @@ def test_who_served_is_told_by_steps_and_by_records() -> None:
     steps = [(s.prediction, s.served_by) for s in stepped.steps(chacha.sources.Rows(lines))]
     recorded, _ = pair(first_lease=60)
     found: list[tuple[float, Config | Blend]] = []
-    for stretch in recorded.chunks(chacha.sources.Rows(lines), record=True):
-        assert stretch.served is not None
-        found += zip(stretch.served.predictions, stretch.served.served_by, strict=True)
+    for chunk in recorded.chunks(chacha.sources.Rows(lines), record=True):
+        assert chunk.served is not None
+        found += zip(chunk.served.predictions, chunk.served.served_by, strict=True)
     assert found == steps
     assert {type(by) for _, by in found} == {Config, Blend}
 
 
 HASHED = """
-from tests.drivers.test_contest_native import KEEN, EAGER, rough
+from tests.support.fast_rules import EAGER, KEEN
+from tests.support.rough_text import rough_text
 import chacha, hashlib, json
 model = chacha.ChaCha(evidence=KEEN, blending=EAGER, first_lease=15, keep_decisions=10**6)
-model.run(chacha.sources.Rows(rough(200)))
-told = json.dumps([d.to_json() for d in model.decisions])
-print(hashlib.sha256(told.encode()).hexdigest(), model.served)
+model.run(chacha.sources.Rows(rough_text(200)))
+decisions = json.dumps([d.to_json() for d in model.decisions])
+print(hashlib.sha256(decisions.encode()).hexdigest(), model.served)
 """
 
 
@@ -317,11 +290,11 @@ def test_the_hash_seed_of_python_changes_nothing() -> None:
         )
         for seed in range(3)
     ]
-    found = {run.communicate()[0] for run in runs}
+    outputs = {run.communicate()[0] for run in runs}
     here = ChaCha(evidence=KEEN, blending=EAGER, first_lease=15, keep_decisions=10**6)
-    here.run(chacha.sources.Rows(rough(200)))
-    told = json.dumps([d.to_json() for d in here.decisions])
-    assert found == {f"{hashlib.sha256(told.encode()).hexdigest()} {here.served}\n"}
+    here.run(chacha.sources.Rows(rough_text(200)))
+    decisions = json.dumps([d.to_json() for d in here.decisions])
+    assert outputs == {f"{hashlib.sha256(decisions.encode()).hexdigest()} {here.served}\n"}
 
 
 def decided(model: ChaCha, lines: Sequence[str]) -> Mapping[str, Any]:
@@ -331,18 +304,18 @@ def decided(model: ChaCha, lines: Sequence[str]) -> Mapping[str, Any]:
 
 
 def test_the_reference_learner_gives_the_same_run() -> None:
-    lines = [once(line) for line in rough(200, seed=7)]
-    fused, _ = pair(budget=4, baseline=True)
+    lines = [without_repeats(line) for line in rough_text(200, seed=7)]
+    native, _ = pair(budget=4, baseline=True)
     rules: dict[str, Any] = {"evidence": KEEN, "blending": EAGER, "keep_decisions": 10**6}
     slow = ChaCha(pool=ReferencePool(), budget=4, first_lease=20, baseline=True, **rules)
-    assert decided(fused, lines) == decided(slow, lines)
-    assert len(fused.decisions) > 30
+    assert decided(native, lines) == decided(slow, lines)
+    assert len(native.decisions) > 30
 
 
 def test_vowpal_wabbit_gives_the_same_run() -> None:
     """A copy of VW's is an undamped one."""
     pytest.importorskip("vowpalwabbit")
-    lines = rough(150, seed=8)
+    lines = rough_text(150, seed=8)
     rules: dict[str, Any] = {"evidence": KEEN, "blending": EAGER, "keep_decisions": 10**6}
     rules |= {"starting": HeadStart(damping=0.0), "budget": 4, "first_lease": 25}
     native, vw = ChaCha(**rules), ChaCha(pool=chacha.open_pool("vw"), **rules)

@@ -1,4 +1,4 @@
-"""Ctrl-C waits until a state is whole, and is never lost."""
+"""Ctrl-C waits until the state is consistent, and is never lost."""
 
 from __future__ import annotations
 

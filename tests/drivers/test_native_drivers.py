@@ -1,9 +1,9 @@
-"""What goes wrong, late labels and dicts: the fused driver beside the plain one."""
+"""Failures, late labels and dicts: the native driver beside the Python driver."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,66 +11,37 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import chacha
-from chacha import ChaCha, ChaChaError, Config, NativePool, ReferencePool, SampleComplexity
+from chacha import ChaCha, Config, NativePool, ReferencePool, SampleComplexity
 from chacha.drivers.native import NativeDriver
 from chacha.drivers.python import PythonDriver
 from chacha.errors import BadExample, PoolError
-from chacha.rules.paper import second_order_products
-from tests.support.native_runs import PlainEvidence, lines_of, made, state
-
-Proposals = list[Config]
+from tests.support.failing_oracles import (
+    failing_oracle,
+    only_refused_oracle,
+    outcome,
+    refused_oracle,
+)
+from tests.support.native_runs import PlainEvidence, lines_for_loss, lines_of, state
 
 
 def pair(**settings: Any) -> tuple[ChaCha, ChaCha]:
-    """A model on the fused driver, and one on the plain driver over the same pool."""
+    """A model on the native driver, and one on the Python driver over the same pool."""
     oracle = settings.pop("oracle", lambda: None)
     evidence = {"scale": 0.001, **settings.pop("evidence", {})}
     given: dict[str, Any] = {"keep_decisions": 10**6, "seed": 1, "lease_factor": 1, **settings}
-    fused = ChaCha(**given, evidence=SampleComplexity(**evidence), oracle=oracle())
-    plain = ChaCha(**given, evidence=PlainEvidence(**evidence), oracle=oracle())
-    assert isinstance(fused._driver, NativeDriver)
-    assert isinstance(plain._driver, PythonDriver)
-    return fused, plain
-
-
-def said(do: Callable[..., Any], *given: Any) -> Any:
-    """What a call gives, or how it fails."""
-    try:
-        return do(*given)
-    except (ChaChaError, ArithmeticError, RuntimeError) as error:
-        return type(error), str(error), getattr(error, "__notes__", [])
-
-
-def failing(times: Sequence[int]) -> Callable[[Config, Sequence[str]], Proposals]:
-    """The paper's oracle, but some of its calls fail."""
-    calls = iter(range(10**6))
-
-    def oracle(champion: Config, groups: Sequence[str]) -> Proposals:
-        if next(calls) in times:
-            raise ArithmeticError(f"no idea next to {champion}")
-        return second_order_products(champion, groups)
-
-    return oracle
-
-
-def refused(champion: Config, groups: Sequence[str]) -> Proposals:
-    """Every other proposal has an option that the learner does not have."""
-    good = second_order_products(champion, groups)
-    wrong = [c.with_values(abacus=1) for c in good]
-    return [c for two in zip(good, wrong, strict=True) for c in two]
-
-
-def only_refused(champion: Config, groups: Sequence[str]) -> Proposals:
-    """Nothing that the learner takes."""
-    return [champion.with_values(abacus=len(groups) + i) for i in range(3)]
+    native = ChaCha(**given, evidence=SampleComplexity(**evidence), oracle=oracle())
+    python = ChaCha(**given, evidence=PlainEvidence(**evidence), oracle=oracle())
+    assert isinstance(native._driver, NativeDriver)
+    assert isinstance(python._driver, PythonDriver)
+    return native, python
 
 
 ORACLES: dict[str, Callable[[], Any]] = {
-    "fails first": lambda: failing([0]),
-    "fails for long": lambda: failing(range(40)),
-    "fails later": lambda: failing([1, 2, 4]),
-    "proposes what is refused": lambda: refused,
-    "proposes nothing else": lambda: only_refused,
+    "fails first": lambda: failing_oracle([0]),
+    "fails for long": lambda: failing_oracle(range(40)),
+    "fails later": lambda: failing_oracle([1, 2, 4]),
+    "proposes what is refused": lambda: refused_oracle,
+    "proposes nothing else": lambda: only_refused_oracle,
 }
 
 
@@ -79,53 +50,53 @@ ORACLES: dict[str, Callable[[], Any]] = {
 def test_an_oracle_that_fails_or_is_refused(oracle: str, budget: int) -> None:
     """The same errors at the same examples, free slots are filled at the next one."""
     evidence = {"scale": 0.001 if budget == 2 else 0.005}  # promotions soon
-    fused, plain = pair(oracle=ORACLES[oracle], budget=budget, baseline=True, evidence=evidence)
+    native, python = pair(oracle=ORACLES[oracle], budget=budget, baseline=True, evidence=evidence)
     failures = 0
     for line in lines_of("interactions", 150, seed=2):
-        assert fused.predict_one(line) == plain.predict_one(line)
-        found, expected = said(fused.learn_one, line), said(plain.learn_one, line)
+        assert native.predict_one(line) == python.predict_one(line)
+        found, expected = outcome(native.learn_one, line), outcome(python.learn_one, line)
         assert found == expected
-        assert state(fused) == state(plain)
+        assert state(native) == state(python)
         failures += isinstance(found, tuple)
     assert failures
-    assert fused.examples == 150
+    assert native.examples == 150
 
 
 @pytest.mark.parametrize("oracle", ORACLES)
 def test_a_run_that_fails_goes_on_where_it_stood(oracle: str) -> None:
     """An error ends a run after the example that led to it; the next run takes the rest."""
     lines = lines_of("interactions", 150, seed=2)
-    fused, plain = pair(oracle=ORACLES[oracle], budget=4)
-    for model in (fused, plain):
+    native, python = pair(oracle=ORACLES[oracle], budget=4)
+    for model in (native, python):
         while model.examples < len(lines):
-            said(model.run, chacha.sources.Rows(lines[model.examples :]))
-    assert state(fused) == state(plain)
+            outcome(model.run, chacha.sources.Rows(lines[model.examples :]))
+    assert state(native) == state(python)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_labels_that_come_late_and_in_any_order(seed: int) -> None:
-    """MoveRequest now, told later or never, with single examples and tickets in between."""
+    """Asked now, labelled later or never, with single examples and tickets in between."""
     rng = random.Random(seed)
     evidence = {"scale": 0.001 * (1 + seed**2), "burn_in": 3 * seed}
-    fused, plain = pair(budget=2 + 3 * seed, baseline=seed == 1, evidence=evidence)
+    native, python = pair(budget=2 + 3 * seed, baseline=seed == 1, evidence=evidence)
     waiting: list[tuple[chacha.Ticket, chacha.Ticket, float]] = []
-    lines = [line for line in made("squared", 400) if rng.random() < 0.9]
+    lines = [line for line in lines_for_loss("squared", 400) if rng.random() < 0.9]
     for i, line in enumerate(lines):
         row = chacha.data.parse_line(line + (" |late x" if i > 200 else ""))
         assert row.label is not None
         if rng.random() < 0.2:
-            assert fused.learn_one(row.line) == plain.learn_one(row.line)
+            assert native.learn_one(row.line) == python.learn_one(row.line)
             continue
-        tickets = fused.ask(row.body), plain.ask(row.body)
+        tickets = native.ask(row.body), python.ask(row.body)
         assert tickets[0].prediction == tickets[1].prediction
         assert tickets[0].served_by == tickets[1].served_by
         waiting.append((*tickets, row.label))
         while waiting and rng.random() < 0.5:
             one, other, label = waiting.pop(rng.randrange(len(waiting)))
             weight = rng.choice([None, None, 2.0, 0.0])
-            assert fused.tell(one, label, weight) == plain.tell(other, label, weight)
-        assert state(fused) == state(plain)
-    assert fused.promotions > 0
+            assert native.tell(one, label, weight) == python.tell(other, label, weight)
+        assert state(native) == state(python)
+    assert native.promotions > 0
 
 
 values = st.one_of(
@@ -149,7 +120,7 @@ labels = st.one_of(
 )
 
 
-def same_dicts(fused: ChaCha, plain: ChaCha, x: Any, y: Any, weight: Any) -> None:
+def same_dicts(native: ChaCha, python: ChaCha, x: Any, y: Any, weight: Any) -> None:
     """Predicted, learned, predicted and asked: the same, or the same refusal."""
     for do in (
         lambda model: model.predict_one(x),
@@ -157,9 +128,9 @@ def same_dicts(fused: ChaCha, plain: ChaCha, x: Any, y: Any, weight: Any) -> Non
         lambda model: model.predict_one(x),
         lambda model: model.ask(x).prediction,
     ):
-        assert said(do, fused) == said(do, plain)
-    assert list(fused.observed.groups) == list(plain.observed.groups)
-    assert fused.observed.raw_features == plain.observed.raw_features
+        assert outcome(do, native) == outcome(do, python)
+    assert list(native.observed.groups) == list(python.observed.groups)
+    assert native.observed.raw_features == python.observed.raw_features
 
 
 @settings(max_examples=150)
@@ -175,11 +146,11 @@ def test_any_dicts_the_quick_way_and_the_long_way(
     rows: list[tuple[Any, Any, Any]], loss: chacha.losses.Loss
 ) -> None:
     """Each one twice: the first goes the long way, the second may go the quick one."""
-    fused, plain = pair(loss=loss, budget=3)
+    native, python = pair(loss=loss, budget=3)
     for x, y, weight in rows:
         for _ in range(2):
-            same_dicts(fused, plain, x, y, weight)
-    assert state(fused) == state(plain)
+            same_dicts(native, python, x, y, weight)
+    assert state(native) == state(python)
 
 
 @pytest.mark.parametrize("nested", [False, True])
@@ -208,17 +179,17 @@ def test_a_stream_of_dicts_with_changing_keys(nested: bool) -> None:
 
 @pytest.mark.parametrize("text", ["|a \ud800", "1 |a x\n2 |b y", "1 |a x:inf", "no bar", ""])
 def test_lines_that_are_refused_are_refused_in_the_same_words(text: str) -> None:
-    fused, plain = pair()
+    native, python = pair()
     for do in (
         lambda model: model.predict_one(text),
         lambda model: model.learn_one(text),
         lambda model: model.learn_one(text, 1.0),
         lambda model: model.ask(text).prediction,
     ):
-        assert said(do, fused) == said(do, plain)
+        assert outcome(do, native) == outcome(do, python)
     with pytest.raises(BadExample):
-        fused.learn_one(text)
-    assert fused.examples == plain.examples
+        native.learn_one(text)
+    assert native.examples == python.examples
 
 
 def test_a_line_may_end_with_a_line_break() -> None:

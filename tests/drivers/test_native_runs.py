@@ -1,4 +1,4 @@
-"""Whole runs on the native pool decide, serve and report as on VW, and as the plain driver does."""
+"""Runs on the native pool decide, serve and report as on VW, and as the Python driver does."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from chacha import (
 )
 from chacha.drivers.native import NativeDriver
 from chacha.drivers.python import PythonDriver
-from tests.support.native_runs import WAYS, PlainEvidence, lines_of, made, tracked
+from tests.support.native_runs import WAYS, PlainEvidence, lines_for_loss, lines_of, tracked
 from tests.support.vw_text_strategy import good_lines
 
 NI = {"interactions": Interactions()}
@@ -95,7 +95,7 @@ LOSSES: dict[str, chacha.losses.Loss] = {
 @pytest.mark.parametrize("loss", LOSSES)
 def test_every_loss_and_importance_weights(loss: str) -> None:
     """On VW and natively; weights of 0 are predicted and are no evidence."""
-    lines = made("logistic" if loss == "floor" else loss, 600)
+    lines = lines_for_loss("logistic" if loss == "floor" else loss, 600)
     settings: dict[str, Any] = {
         "loss": LOSSES[loss],
         "evidence": QUICK,
@@ -127,16 +127,16 @@ def test_every_way_of_passing_over_a_stream_is_the_same(way: str, seed: int) -> 
     """Blocks, pieces, cuts, drops, single lines: decisions, predictions, bounds, sums, metrics."""
     lines = messy(700, late=400, seed=seed)
     settings: dict[str, Any] = {"budget": 6, "baseline": bool(seed), "lease_factor": 1 + seed}
-    plain = model(**settings, evidence=PlainEvidence(scale=0.005))
-    fused = model(**settings, evidence=QUICK)
-    assert isinstance(plain._driver, PythonDriver)
-    expected, end = tracked(plain, lines)
-    found, found_end = tracked(fused, lines, way, seed)
+    python = model(**settings, evidence=PlainEvidence(scale=0.005))
+    native = model(**settings, evidence=QUICK)
+    assert isinstance(python._driver, PythonDriver)
+    expected, end = tracked(python, lines)
+    found, found_end = tracked(native, lines, way, seed)
     assert found == expected or way == "run"
     assert found_end == end
-    assert fused.promotions > 0
-    assert fused.summary().skipped
-    assert "late" in fused.observed.groups
+    assert native.promotions > 0
+    assert native.summary().skipped
+    assert "late" in native.observed.groups
 
 
 evidences = st.one_of(
@@ -167,14 +167,14 @@ small = st.one_of(
 
 @settings(max_examples=60)
 @given(small, evidences, rules, st.sampled_from(sorted(WAYS)), st.integers(0, 999))
-def test_the_fused_driver_is_the_plain_one(
+def test_the_native_driver_is_the_python_one(
     lines: Sequence[str], evidence: Any, rules: Any, way: str, seed: int
 ) -> None:
     """Any small stream, any rules, any way: the same to the last bit."""
-    plain = model(**rules, evidence=PlainEvidence(**evidence))
-    fused = model(**rules, evidence=SampleComplexity(**evidence))
-    expected, end = tracked(plain, lines)
-    found, found_end = tracked(fused, lines, way, seed)
+    python = model(**rules, evidence=PlainEvidence(**evidence))
+    native = model(**rules, evidence=SampleComplexity(**evidence))
+    expected, end = tracked(python, lines)
+    found, found_end = tracked(native, lines, way, seed)
     assert found == expected or way == "run"
     assert found_end == end
 
@@ -187,9 +187,9 @@ def test_a_table_gives_what_its_text_gives(zeros: float, columns: int) -> None:
     x = np.where(rng.random((1200, columns)) < zeros, 0.0, rng.normal(size=(1200, columns)))
     y = x[:, 0] * x[:, -1] * 3 + x[:, 1]
     table = pa.table({f"f{i:02}": pa.array(x[:, i], mask=x[:, i] > 2.5) for i in range(columns)})
-    plain = table.append_column("y", pa.array(y))
+    python = table.append_column("y", pa.array(y))
     words = pa.array(rng.choice(["red", "green", "blue"], 1200)).dictionary_encode()
-    for whole in (plain, plain.add_column(1, "word", words)):
+    for whole in (python, python.add_column(1, "word", words)):
         settings: dict[str, Any] = {"evidence": SampleComplexity(scale=0.001), "space": NI}
         native, vw = model(**settings), model(**settings, pool=open_pool("vw"))
         assert native.run(whole, target="y") == vw.run(whole, target="y")
@@ -210,9 +210,9 @@ def test_a_built_in_stream_in_blocks_is_the_stream_row_by_row(stream: str) -> No
         m = model(evidence=NARROW)
         served: list[float] = []
         if in_blocks:
-            for stretch in m.chunks(source, limit=limit, record=True):
-                assert stretch.served is not None
-                served += stretch.served.predictions
+            for chunk in m.chunks(source, limit=limit, record=True):
+                assert chunk.served is not None
+                served += chunk.served.predictions
         else:
             served = [step.prediction for step in m.steps(source, limit=limit)]
         runs.append((m.decisions, served, m.served, m.live))

@@ -1,4 +1,4 @@
-"""Rough treatment of the native engine: threads, Ctrl-C, bad text, huge rows, many models."""
+"""Robustness of the native engine: threads, Ctrl-C, bad text, huge rows, many models."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ import chacha
 from chacha import ChaCha, ChaChaError, Config, LogUniform, NativePool, OnBad, SampleComplexity
 from chacha.drivers.native import NativeDriver
 from chacha.errors import PoolError
-from tests.support.native_runs import a_file, lines_of, state
+from tests.support.native_runs import lines_of, state, vw_file
 
 EVIDENCE = SampleComplexity(scale=0.005)
 
@@ -170,7 +170,9 @@ def test_ctrl_c_between_an_example_and_its_decision(
                 cut.learn_one(rest[0])
             else:
                 cut.run(
-                    chacha.sources.Rows(rest) if way == "rows" else a_file("\n".join(rest).encode())
+                    chacha.sources.Rows(rest)
+                    if way == "rows"
+                    else vw_file("\n".join(rest).encode())
                 )
     assert next(calls) > 30
     assert state(cut) == state(whole)
@@ -226,8 +228,8 @@ def test_random_bytes_never_crash(rows: list[bytes]) -> None:
     """What cannot be read is counted; the rest is learned, as by steps."""
     data = b"1 |a x\n" + b"\n".join(rows)
     whole, steps = model(budget=3), model(budget=3)
-    whole.run(a_file(data), on_bad=OnBad.SKIP)
-    for _ in steps.steps(a_file(data), on_bad=OnBad.SKIP):
+    whole.run(vw_file(data), on_bad=OnBad.SKIP)
+    for _ in steps.steps(vw_file(data), on_bad=OnBad.SKIP):
         pass
     assert state(whole) == state(steps)
 

@@ -1,4 +1,4 @@
-"""Leaving: VW on transformed text is the champion, to the last bit."""
+"""Export: VW on transformed text predicts what the champion predicts, to the last bit."""
 
 from __future__ import annotations
 
@@ -314,7 +314,9 @@ def test_a_file_of_an_old_model_is_removed(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["m.vw"]
     assert Transform.load(path).empty
     (tmp_path / "m.vw.features.json").mkdir()
-    with pytest.raises(PoolError, match=r"features\.json: it is of another model and cannot be re"):
+    with pytest.raises(
+        PoolError, match=r"features\.json: belongs to another model and cannot be re"
+    ):
         small(path)
 
 
@@ -334,7 +336,7 @@ def test_a_lost_file(tmp_path: Path) -> None:
         Transform.load(path)
     done = cli("transform", "-", "-m", str(path), "-o", "-", stdin="1 |t c:3\n", rc=1)
     assert done.stdout == ""
-    assert "put it beside the model, or write both anew" in done.stderr
+    assert "put it next to the model, or write both again" in done.stderr
     small(path, features=())
     done = cli("transform", "-", "-m", str(path), "-o", "-", stdin="1 |t c:3\n")
     assert done.stdout == "1 |t c:3\n"
@@ -405,7 +407,10 @@ def test_whatever_stands_in_the_file_is_taken_or_told(tmp_path: Path) -> None:
     ("change", "message"),
     [
         ({"chacha": "notes"}, "chacha did not write it"),
-        ({"version": 2}, "it has version 2, but only 1 is read here; read it with the chacha that"),
+        (
+            {"version": 2},
+            "it has version 2, but only 1 is read here; read it with the chacha version that",
+        ),
         ({"groups": {}}, r"it is damaged: bins\(t,3\) is missing"),
         ({"groups": {"bin(t,3)": {}}}, r"it is damaged: 'bin\(t,3\)' is no derived group"),
         ({"config": {"values": {}}}, "it is damaged: not a configuration"),
@@ -465,7 +470,9 @@ def test_functions_of_ones_own(tmp_path: Path) -> None:
     for i in range(50):
         model.learn_one(f"{i} |a x:{i + 1} |b y")
     model.to_vw(path)
-    with pytest.raises(PoolError, match=r"own\(size\) is a function of your own, which a file can"):
+    with pytest.raises(
+        PoolError, match=r"own\(size\) is a function of yours, which a file cannot contain"
+    ):
         Transform.load(path)
     told = cli("transform", "-", "-m", str(path), "-o", "-", stdin="1 |a x\n", rc=1).stderr
     assert "transform in Python: chacha.Transform.load(" in told
@@ -488,7 +495,7 @@ def test_a_model_of_vw_goes_on_with_the_text(tmp_path: Path) -> None:
     assert again.champion == Config(model.champion.interactions, model.champion.values)
     for line in ("|t c:3 |h h:5", "|t c:77.5 |h h:2"):
         assert again.predict_one(Transform.load(path).line(line)) == model.predict_one(line)
-    with pytest.raises(ConfigError, match=r"goes on with the text of chacha transform"):
+    with pytest.raises(ConfigError, match=r"continues with the text of chacha transform"):
         ChaCha.from_vw(path, space=SPACE)
 
 

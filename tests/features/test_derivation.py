@@ -35,7 +35,7 @@ class Both:
         self.names = list(names)
         self.derivation = Derivation(first)
         self.pool = NativePool()
-        self.pool.turn_on(first)
+        self.pool.turn_on_derivation(first)
         self.pool.start(Config())
         self.add(names)
 

@@ -1,4 +1,4 @@
-"""What is offered beside raw groups: empty cells, functions of one's own, the past of a ticket."""
+"""Missing cells: the groups `missing(GROUP)`, from every kind of source."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import json
 import random
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -21,26 +20,21 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-import chacha
 from chacha import (
     ChaCha,
     Example,
-    Interactions,
     OnBad,
-    PairedBetting,
     TableSpec,
     Transform,
     open_source,
 )
 from chacha.cli import app
 from chacha.config.derived_groups import DerivedFeatures
-from chacha.config.space import RATES
 from chacha.drivers.native_columns import native_block
-from chacha.errors import BadExample, ConfigError
+from chacha.errors import BadExample
 from chacha.sources import Bad, Categories, DictReader, Kind, Missing
 from chacha.sources.tables.blocks import CellColumn, TableBlock, blocks_of
-
-TARGET = TableSpec(target="y")
+from tests.support.derived_runs import TARGET, early_model, results
 
 
 def made_rows(n: int, seed: int = 1) -> list[dict[str, Any]]:
@@ -61,26 +55,10 @@ TABLE = pa.Table.from_pylist(ROWS)
 PLAIN = TABLE.select(["c", "km", "t", "y"])
 
 
-def tuned(features: DerivedFeatures | None = None, **settings: Any) -> ChaCha:
-    """A model that tries derived groups early."""
-    space: Any = {
-        "features": features or DerivedFeatures(kinds=["missing"]),
-        "interactions": Interactions(),
-        "learning_rate": RATES,
-    }
-    settings = {"budget": 3, "first_lease": 100, "seed": 2, **settings}
-    return ChaCha(space=space, **settings)
-
-
-def seen(model: ChaCha) -> tuple[Any, ...]:
-    """What there is to compare of a run."""
-    return [json.dumps(d.to_json()) for d in model.decisions], model.served, model.champion
-
-
 def ran(what: Any, table: TableSpec = TARGET) -> tuple[Any, ...]:
-    model = tuned()
+    model = early_model()
     model.run(what, table=table)
-    return seen(model)
+    return results(model)
 
 
 def lines(what: Any, table: TableSpec, reader: DictReader | None = None) -> list[str]:
@@ -88,9 +66,6 @@ def lines(what: Any, table: TableSpec, reader: DictReader | None = None) -> list
 
 
 EXPECTED = ran(TABLE)
-
-
-# Empty cells.
 
 
 def as_csv(folder: Path) -> str:
@@ -162,11 +137,11 @@ def test_text_that_was_converted_with_offers_gives_the_same(tmp_path: Path) -> N
     assert "|km |t" in (first := out.read_text().splitlines()[ROWS.index(_hole("km"))])
     assert first.endswith(" |missing(km) km")
     assert ran(str(out), TableSpec()) == EXPECTED
-    model = tuned()
+    model = early_model()
     for line in out.read_text().splitlines():
         model.predict_one(line.partition(" ")[2])
         model.learn_one(line)
-    assert seen(model) == EXPECTED
+    assert results(model) == EXPECTED
 
 
 def test_a_champion_that_leaves_takes_empty_cells_with_it(tmp_path: Path) -> None:
@@ -196,28 +171,34 @@ def _hole(column: str) -> dict[str, Any]:
 
 
 def test_dicts_with_nothing_in_them_give_the_same() -> None:
-    model, longer, asked = tuned(), tuned(), tuned()
+    model, longer, asked = early_model(), early_model(), early_model()
     longer._fast_path._driver = None
     for x, y in pairs(ROWS):
         assert model.predict_one(x) == longer.predict_one(x)
         assert model.learn_one(x, y) == longer.learn_one(x, y)
         asked.tell(asked.ask(x), y)
-    assert seen(model) == seen(longer) == seen(asked) == ran(pairs(ROWS), TableSpec()) == EXPECTED
+    assert (
+        results(model)
+        == results(longer)
+        == results(asked)
+        == ran(pairs(ROWS), TableSpec())
+        == EXPECTED
+    )
     assert model._fast_path._plans, "natively"
 
 
 def test_dicts_of_groups_tell_of_the_group_without_a_name_too() -> None:
     rows = [({"u": {"a": r["km"], "b": r["t"]}, "z": r["c"]}, r["y"]) for r in ROWS]
-    model, longer = tuned(), tuned()
+    model, longer = early_model(), early_model()
     longer._fast_path._driver = None
     for x, y in rows:
         assert model.predict_one(x) == longer.predict_one(x)
         model.learn_one(x, y)
         longer.learn_one(x, y)
-    assert seen(model) == seen(longer)
+    assert results(model) == results(longer)
     line = longer.reader.example({"u": {"a": None, "b": 2.0}, "z": None}).line
     assert line == "| |u b:2.0 |missing(%20) z |missing(u) a"
-    assert any("missing(%20)" in told for told in seen(model)[0])
+    assert any("missing(%20)" in told for told in results(model)[0])
 
 
 def test_row_by_row_and_in_blocks_are_the_same_for_every_kind_of_column() -> None:
@@ -241,11 +222,11 @@ def test_row_by_row_and_in_blocks_are_the_same_for_every_kind_of_column() -> Non
     table = pa.table({**holed, "empty": pa.nulls(n), "y": labels})
     for categories in Categories:
         spec = TableSpec(target="y", categories=categories)
-        whole, single = tuned(), tuned()
+        whole, single = early_model(), early_model()
         whole.run(table, table=spec)
         for _ in single.steps(single.open(table, spec)):
             pass
-        assert seen(whole) == seen(single)
+        assert results(whole) == results(single)
         read = next(iter(open_source(table, spec, DictReader(offer_missing=True))))
         assert isinstance(read, Example)
         absent = {name for name, column in holed.items() if column[0].as_py() is None} | {"empty"}
@@ -306,14 +287,14 @@ def test_what_is_asked_for_goes_over_offers() -> None:
 def test_offers_are_made_where_somebody_can_take_them(
     features: DerivedFeatures, init: Sequence[str], offers: bool
 ) -> None:
-    model = tuned(features, init={"features": init})
+    model = early_model(features, init={"features": init})
     assert model.reader.offer_missing is offers
     assert ChaCha.paper().reader.offer_missing is False
     assert ChaCha.paper(init={"features": ["missing(a)"]}).reader.offer_missing
 
 
 def test_to_predict_changes_nothing() -> None:
-    asked, plain = tuned(), tuned()
+    asked, plain = early_model(), early_model()
     for i, (x, y) in enumerate(pairs(ROWS)):
         if i < 100:
             x = {name: value or 1.0 for name, value in x.items()}
@@ -321,7 +302,7 @@ def test_to_predict_changes_nothing() -> None:
         asked.predict_one("|c |km |t |missing(c) c |missing(other) z")
         asked.learn_one(x, y)
         plain.learn_one(x, y)
-    assert seen(asked) == seen(plain)
+    assert results(asked) == results(plain)
 
 
 def test_the_first_dict_that_is_learned_turns_derivation_on() -> None:
@@ -331,295 +312,27 @@ def test_the_first_dict_that_is_learned_turns_derivation_on() -> None:
         asked.predict_one(x)  # from now on dicts of this form are read natively
         asked.learn_one(x, y)
         plain.learn_one(x, y)
-    assert seen(asked) == seen(plain)
+    assert results(asked) == results(plain)
     assert list(asked.observed.groups) == ["u"]
 
 
 def test_a_column_that_is_called_like_an_offer_is_part_of_it() -> None:
     table = pa.table({"x": [1.0, None] * 50, "missing(x)": [None, 2.0] * 50, "y": [1.0, 2.0] * 50})
-    whole, single = tuned(), tuned()
+    whole, single = early_model(), early_model()
     whole.run(table)
     for _ in single.steps(single.open(table)):
         pass
-    assert seen(whole) == seen(single)
+    assert results(whole) == results(single)
 
 
 def test_words_for_empty_cells_hold_for_records_that_follow_a_table(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("c,y\n" + "red,1\nNA,2\n" * 60)
-    model = tuned()
+    model = early_model()
     model.run(tmp_path / "t.csv")
     rows = [{"c": "NA", "y": 1.0}] * 20
     assert {str(e.line) for e in model.open(rows, TARGET) if isinstance(e, Example)} == {
         "1.0 |c |missing(c) c"
     }
-
-
-# Functions of one's own.
-
-
-def remembering(found: list[dict[str, Any]]) -> DerivedFeatures:
-    def ratio(x: Mapping[str, Any]) -> dict[str, float]:
-        found.append(dict(x))
-        km, h = x["km"], x["h"]
-        return {"km h": km / h if km is not None and h else 0.0, f"is:{x['c']}": 1.0}
-
-    return DerivedFeatures(kinds=[], functions={"ratio": ratio})
-
-
-TRIPS = [
-    {"c": c, "day": day, "h": h, "km": km, "y": y}
-    for c, day, h, km, y in (
-        ("red", "2026-11-15T10:00", 2.0, 3.0, 1.5),
-        (None, "2026-11-16T11:30", 0.0, 1.0, 0.0),
-        ("dark red", "2026-11-17T12:00", 4.0, None, 0.0),
-    )
-]
-MADE = [
-    "|own(ratio) km%20h:1.5 is%3Ared",
-    "|own(ratio) is%3ANone",
-    "|own(ratio) is%3Adark%20red",
-]
-
-
-def _trips_csv(folder: Path) -> str:
-    text = "\n".join(",".join("" if v is None else str(v) for v in t.values()) for t in TRIPS)
-    (folder / "t.csv").write_text(f"c,day,h,km,y\n{text}\n")
-    return str(folder / "t.csv")
-
-
-def _trips_parquet(folder: Path) -> str:
-    table = pa.Table.from_pylist(TRIPS)
-    days = pa.array([datetime.fromisoformat(str(trip["day"])) for trip in TRIPS])
-    pq.write_table(table.set_column(1, "day", days), folder / "t.parquet")
-    return str(folder / "t.parquet")
-
-
-def _trips_jsonl(folder: Path) -> str:
-    (folder / "t.jsonl").write_text("".join(json.dumps(trip) + "\n" for trip in TRIPS))
-    return str(folder / "t.jsonl")
-
-
-@pytest.mark.parametrize("write", [_trips_csv, _trips_parquet, _trips_jsonl])
-def test_a_function_is_given_the_row_as_it_is(write: Callable[[Path], str], tmp_path: Path) -> None:
-    found: list[dict[str, Any]] = []
-    model = tuned(remembering(found))
-    steps = list(model.steps(model.open(write(tmp_path), TARGET)))
-    assert found == [
-        {"c": t["c"], "day": datetime.fromisoformat(str(t["day"])), "h": t["h"], "km": t["km"]}
-        for t in TRIPS
-    ]
-    assert [step.example.body[-len(made) :] for step, made in zip(steps, MADE, strict=True)] == MADE
-    assert all(step.example.row is None for step in steps), "nothing more is kept of it"
-    whole = tuned(remembering([]))
-    whole.run(write(tmp_path), table=TARGET)
-    assert seen(whole) == seen(model)
-
-
-def test_predict_learn_ask_and_run_call_functions_alike() -> None:
-    rng = random.Random(3)
-    rows = [{"h": rng.uniform(1, 3), "km": rng.uniform(0, 9), "c": "x"} for _ in range(300)]
-    labels = [row["km"] / row["h"] + 0.01 * rng.gauss(0, 1) for row in rows]  # type: ignore[operator]
-    init = {"features": ["own(ratio)"]}
-    one, asked, whole, plain = (tuned(remembering([]), init=init) for _ in range(4))
-    for x, y in zip(rows, labels, strict=True):
-        served = one.predict_one(x)
-        one.learn_one(x, y)
-        ticket = asked.ask(x)
-        asked.tell(ticket, y)
-        assert served == ticket.prediction
-        text = one.reader.example(x).line + f" |own(ratio) km%20h:{x['km'] / x['h']!r} is%3Ax"  # type: ignore[operator]
-        plain.learn_one(text, y)
-    whole.run(list(zip(rows, labels, strict=True)))
-    assert seen(one) == seen(asked) == seen(whole)
-    close = pytest.approx(one.served.mean, rel=1e-4)
-    assert plain.served.mean == close, "what stands there is not made again"
-    without = tuned(DerivedFeatures(kinds=[]))
-    without.run(list(zip(rows, labels, strict=True)))
-    assert one.served.mean < without.served.mean
-
-
-def test_functions_read_vw_text_by_name() -> None:
-    found: list[dict[str, Any]] = []
-    model = tuned(remembering(found))
-    model.learn_one("1 |a km:3 h:2 c=dark%20red |missing(b) z |b km:5", None)
-    model.learn_one("2 |a km:3 h:2 c:blue", None)
-    model.learn_one(chacha.data.parse_line("2 |a km:3 h:2 c=a c=b c"))
-    assert found[0] == {"km": 3.0, "h": 2.0, "c": "dark red"}
-    assert found[1] == {"km": 3.0, "h": 2.0, "c": "blue"}
-    assert found[2] == {"km": 3.0, "h": 2.0, "c": 1.0, "c=a": 1.0, "c=b": 1.0}
-
-
-def failing(x: Mapping[str, Any]) -> Any:
-    """Fails in as many ways as there are."""
-    match x["how"]:
-        case "raises":
-            raise KeyError("z")
-        case "zero":
-            return {"a": 1.0 / (x["v"] - 1.0)}
-        case "inf":
-            return {"a": float("inf")}
-        case "far":
-            return {"a": 1e39}
-        case "word":
-            return {"a": "1.5"}
-        case "none":
-            return {"a": None}
-        case "surrogate":
-            return {"\ud800": 1.0}
-        case "nothing":
-            return None
-        case "number":
-            return 3.0
-        case "key":
-            return {7: 1.0}
-        case "no name":
-            return {"": 1.0}
-        case _:
-            return {"a": x["v"], "b": True, "c": np.float32(2), "d": 0}
-
-
-BAD = {
-    "raises": "own(f) failed: KeyError: 'z'",
-    "zero": "own(f) failed: ZeroDivisionError: float division by zero",
-    "inf": "own(f) gave 'a' = inf; values must be finite numbers",
-    "far": "own(f) gave 'a' = 1e+39; values must be finite numbers",
-    "word": "own(f) gave 'a' = '1.5'; values must be finite numbers",
-    "none": "own(f) gave 'a' = None; values must be finite numbers",
-    "surrogate": "own(f) gave a name that is not UTF-8 text",
-}
-WRONG = {
-    "nothing": "own(f) must return names with numbers, got None",
-    "number": "own(f) must return names with numbers, got 3.0",
-    "key": "own(f) must return names with numbers, got {7: Ellipsis}",
-    "no name": "own(f) must return names with numbers, got {'': Ellipsis}",
-}
-
-
-@pytest.mark.parametrize("how", [*BAD, *WRONG])
-def test_what_a_function_gets_wrong_is_told_and_leaves_no_trace(how: str) -> None:
-    policy = DerivedFeatures(kinds=[], functions={"f": failing})
-    model, clean = tuned(policy), tuned(policy)
-    good = [({"how": "well", "v": float(i)}, float(i % 3)) for i in range(30)]
-    for x, y in good[:10]:
-        model.learn_one(x, y)
-        clean.learn_one(x, y)
-    error, told = (BadExample, BAD[how]) if how in BAD else (ConfigError, WRONG[how])
-    bad = {"how": how, "v": 1.0}
-    for call in (model.predict_one, model.ask, lambda x: model.learn_one(x, 1.0)):
-        with pytest.raises(error) as raised:
-            call(bad)
-        assert str(raised.value).startswith(told)
-    rows = [*good[10:20], (bad, 1.0), *good[20:]]
-    if how in BAD:
-        assert model.run(rows, on_bad=OnBad.SKIP).examples == 30
-        (place,) = model.summary().first_skipped.values()
-        assert place.startswith(f"rows: row 11: {told}")
-    else:
-        with pytest.raises(ConfigError, match=r"^rows: row 11: "):
-            model.run(rows, on_bad=OnBad.SKIP)
-        model.run(good[20:])
-    clean.run(good[10:])
-    assert seen(model) == seen(clean)
-    assert model.pending == 0
-
-
-def test_functions_are_looked_at_before_they_are_called() -> None:
-    with pytest.raises(ConfigError, match="must be a function, got 3"):
-        DerivedFeatures(functions={"f": 3})  # type: ignore[dict-item]
-    with pytest.raises(ConfigError, match="is no derived group"):
-        DerivedFeatures(functions={"a b": failing})
-    row = {"a": 2.0}
-    with pytest.raises(BadExample, match="no attribute 'pop'"):
-        tuned(DerivedFeatures(functions={"f": lambda x: x.pop("a")})).learn_one(row, 1.0)
-    assert row == {"a": 2.0}
-
-
-# Labels that come late.
-
-
-POOLS: dict[str, Callable[[], Any]] = {
-    "native": chacha.NativePool,
-    "reference": chacha.ReferencePool,
-    "native, evidence of one's own": chacha.NativePool,
-}
-
-
-@dataclass(frozen=True)
-class PlainEvidence(PairedBetting):
-    """The same bets; the engine does not know this class, so the plain driver runs."""
-
-
-@pytest.mark.parametrize("pool", POOLS)
-def test_a_ticket_keeps_the_past_as_it_was(pool: str) -> None:
-    names = ["ewma(label,0.5)", "lag(a,1)", "lag(label,2)"]
-    policy = DerivedFeatures(kinds=[], more=names)
-    evidence = PlainEvidence() if "evidence" in pool else None
-    model, replay = (
-        tuned(policy, init={"features": names[:2]}, pool=POOLS[pool](), evidence=evidence)
-        for _ in range(2)
-    )
-    tickets = [model.ask({"a": 1.0, "b": 5.0}), model.ask({"a": 2.0, "b": 6.0})]
-    past = [[f.value for f in t.example.groups["lag(label,2)"]] for t in tickets]
-    assert past == [[], []], "no label has come"
-    model.tell(tickets[1], 7.0)
-    tickets.append(model.ask({"a": 3.0, "b": 7.0}))
-    model.tell(tickets[0], 8.0)
-    tickets.append(model.ask({"a": 4.0, "b": 8.0}))
-    assert [t.example.body.partition(" |ewma")[2] for t in tickets] == [
-        "(label,0.5) |lag(a,1) |lag(label,2)",
-        "(label,0.5) |lag(a,1) |lag(label,2)",
-        "(label,0.5) label:7.0 |lag(a,1) a.1:2.0 |lag(label,2) label.1:7.0",
-        "(label,0.5) label:7.5 |lag(a,1) a.1 |lag(label,2) label.1:8.0 label.2:7.0",
-    ]
-    expected = model.predict_one({"a": 4.0, "b": 8.0})
-    assert tickets[3].prediction == expected, "and it is what is predicted then"
-    model.tell(tickets[3], 9.0)
-    model.tell(tickets[2], 10.0)
-    # What is learned are the features of the ticket: a model that is given them learns the same.
-    own = [replay.ask(t.example.body) for t in tickets]
-    assert [t.example.body for t in own] == [t.example.body for t in tickets]
-    for i, y in ((1, 7.0), (0, 8.0), (3, 9.0), (2, 10.0)):
-        replay.tell(own[i], y)
-    assert [d.to_json() for d in model.decisions] == [d.to_json() for d in replay.decisions]
-    for ticket in tickets:
-        raw, other = (m._driver.predict(ticket.example).raw for m in (model, replay))
-        assert raw == other
-    assert any(value != 0.0 for value in raw.values())
-
-
-def test_told_at_once_a_ticket_is_as_good_as_a_row() -> None:
-    policy = DerivedFeatures(kinds=["bins"], more=["lag(label,2)", "ewma(label,0.1)"])
-    init = {"features": ["lag(label,2)"]}
-    asked, plain, without = tuned(policy, init=init), tuned(policy, init=init), tuned()
-    rng = random.Random(2)
-    y = 0.0
-    for _ in range(400):
-        x = {"a": rng.uniform(-1, 1), "b": rng.uniform(-1, 1)}
-        y = 0.9 * y + x["a"] + 0.1 * rng.gauss(0, 1)
-        asked.tell(asked.ask(x), y)
-        plain.learn_one(x, y)
-        without.learn_one(x, y)
-    assert seen(asked) == seen(plain)
-    assert plain.served.mean < 0.5 * without.served.mean
-
-
-def test_rows_without_a_past_after_rows_with_one() -> None:
-    """Labels of 0 leave nothing in a lag: then a row has fewer features than the one before."""
-    rng = random.Random(1)
-    rows = [
-        {"a": rng.uniform(1, 2), "b": rng.uniform(1, 2), "y": float(rng.choice([0, 0, 1, 2]))}
-        for _ in range(300)
-    ]
-    policy, init = DerivedFeatures(kinds=[]), {"features": ["lag(label,1)"]}
-    whole, single = tuned(policy, init=init), tuned(policy, init=init)
-    table = pa.Table.from_pylist(rows)
-    whole.run(table, target="y")
-    for _ in single.steps(single.open(table, TARGET)):
-        pass
-    assert seen(whole) == seen(single)
-
-
-# Bad input.
 
 
 def odd_table(n: int = 300) -> dict[str, list[Any]]:
@@ -648,11 +361,11 @@ def test_cells_that_are_no_numbers_are_refused_as_ever(value: Any, tmp_path: Pat
     for source in sources:
         table = TableSpec() if source is sources[2] else TARGET
         odd = isinstance(value, str) and source is sources[2]  # pairs may hold anything
-        model = tuned(DerivedFeatures())
+        model = early_model(DerivedFeatures())
         if not odd:
             with pytest.raises(BadExample, match="row 221"):
                 model.run(source, table=table)
-        model = tuned(DerivedFeatures())
+        model = early_model(DerivedFeatures())
         found = model.run(source, table=table, on_bad=OnBad.SKIP)
         assert (found.examples, sum(found.skipped.values())) == ((300, 0) if odd else (299, 1))
         assert "empty" not in model.observed.groups or model.observed.sizes["empty"] == 0
@@ -660,18 +373,18 @@ def test_cells_that_are_no_numbers_are_refused_as_ever(value: Any, tmp_path: Pat
 
 def test_columns_that_tell_nothing_do_no_harm() -> None:
     table = pa.table(odd_table())
-    model, single = tuned(DerivedFeatures()), tuned(DerivedFeatures())
+    model, single = early_model(DerivedFeatures()), early_model(DerivedFeatures())
     model.run(table, target="y")
     for _ in single.steps(single.open(table, TARGET)):
         pass
-    assert seen(model) == seen(single)
+    assert results(model) == results(single)
     assert model.examples == 300
     frame = table.to_pandas()
-    pandas = tuned(DerivedFeatures())
+    pandas = early_model(DerivedFeatures())
     pandas.run(frame, target="y")
     assert pandas.examples == 300
     nothing = pd.DataFrame({"a": [np.nan] * 40, "y": range(40)})
-    alone = tuned(DerivedFeatures())
+    alone = early_model(DerivedFeatures())
     assert alone.run(nothing).examples == 40
     assert list(alone.observed.groups) == ["a"]
 
@@ -679,10 +392,10 @@ def test_columns_that_tell_nothing_do_no_harm() -> None:
 def test_bad_rows_tell_of_no_empty_cells() -> None:
     rows = [{"a": 1.0, "b": 2.0, "y": 1.0}] * 20
     bad = [{"a": None, "b": "x", "y": 1.0}, {"a": None, "b": 1.0, "y": None}]
-    model, clean = tuned(), tuned()
+    model, clean = early_model(), early_model()
     model.run([*rows, *bad, *rows], table=TARGET, on_bad=OnBad.SKIP)
     clean.run([*rows, *rows], table=TARGET)
-    assert seen(model) == seen(clean)
+    assert results(model) == results(clean)
     assert not model.observed.columns or "missing(a)" not in {
         c.group for c in model.observed.columns
     }

@@ -1,7 +1,7 @@
-"""Runs with derived groups: the same decisions and predictions, whoever derives and learns.
+"""Runs with derived groups: every driver and learner gives the same decisions and predictions.
 
-The engine by itself, the plain driver over the native learner, the reference, Vowpal Wabbit; one by
-one and in chunks; as text, as dicts, as tables.
+Compared are the engine by itself, the Python driver over the native learner, the reference and
+Vowpal Wabbit; one by one and in chunks; as text, as dicts and as tables.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from chacha import ChaCha, Config, NativePool, ReferencePool
 from chacha._native import kernels
 from chacha.config.config import Product
 from chacha.config.derived_groups import DerivedFeatures
-from chacha.config.space import RATES, Interactions
+from chacha.config.space import Interactions
 from chacha.data.text_parser import parse_line
 from chacha.drivers.native import NativeDriver
 from chacha.drivers.python import PythonDriver
@@ -32,27 +32,18 @@ from chacha.pools.base import LivePool
 from chacha.rules.contest.screening import Screening
 from chacha.rules.starting import FromScratch, HeadStart
 from chacha.sources import DictReader
-from tests.drivers.test_contest_native import EAGER, KEEN, PlainPool
-from tests.pools.test_head_start import once
-from tests.support.native_runs import WAYS, a_file, state, tracked
-
-Row = dict[str, Any]
-Table = list[tuple[Row, float]]
-
-MORE = ["lag(label,2)", "ewma(temp,0.2)", "lag(hour,1)"]
-POLICY = DerivedFeatures(first=30, knots=6, more=MORE)
-
-
-def space(features: DerivedFeatures | None = POLICY, **domains: Any) -> dict[str, Any]:
-    own = {} if features is None else {"features": features}
-    return {"interactions": Interactions(), "learning_rate": RATES, **own, **domains}
-
-
-def model(pool: LivePool, **given: Any) -> ChaCha:
-    """A model that decides soon."""
-    rules: dict[str, Any] = {"evidence": KEEN, "blending": EAGER, "first_lease": 40}
-    rules |= {"budget": 5, "space": space(), "keep_decisions": 10**6, **given}
-    return ChaCha(pool=pool, **rules)
+from tests.support.derived_runs import (
+    POLICY,
+    Row,
+    Table,
+    arrow_of,
+    fast_model,
+    features_in,
+    space,
+)
+from tests.support.fast_rules import PlainPool
+from tests.support.native_runs import WAYS, state, tracked, vw_file
+from tests.support.vw_lines import without_repeats
 
 
 def curved(n: int, seed: int = 0) -> Table:
@@ -113,25 +104,20 @@ def rough(n: int, seed: int = 0) -> list[str]:
 ROUGH = DerivedFeatures(first=25, knots=5, more=["own(me)", "lag(a,2)", "ewma(label,0.3)"])
 
 
-def features_in(found: ChaCha, kind: str = "WentLive") -> set[str]:
-    """The derived groups of those that went live, or were promoted."""
-    return {name for d in found.decisions if d.kind == kind for name in d.config.derived}
-
-
 @pytest.mark.parametrize("stream", STREAMS)
 @pytest.mark.parametrize("baseline", [False, True], ids=["alone", "baseline"])
 def test_every_driver_and_learner_gives_the_same_run(stream: str, baseline: bool) -> None:
     lines = text_of(STREAMS[stream](400, 0))
-    fused = model(NativePool(), baseline=baseline)
-    assert isinstance(fused._driver, NativeDriver)
-    found = tracked(fused, lines, "whole")
+    native = fast_model(NativePool(), baseline=baseline)
+    assert isinstance(native._driver, NativeDriver)
+    found = tracked(native, lines, "whole")
     for pool in (PlainPool(), ReferencePool()):
-        plain = model(pool, baseline=baseline)
-        assert isinstance(plain._driver, PythonDriver)
-        assert tracked(plain, lines, "steps") == found
-        assert plain.observed.columns == fused.observed.columns
-    assert len(features_in(fused)) > 3
-    assert stream != "curved" or features_in(fused, "Promoted")
+        python = fast_model(pool, baseline=baseline)
+        assert isinstance(python._driver, PythonDriver)
+        assert tracked(python, lines, "steps") == found
+        assert python.observed.columns == native.observed.columns
+    assert len(features_in(native)) > 3
+    assert stream != "curved" or features_in(native, "Promoted")
 
 
 @pytest.mark.parametrize("stream", STREAMS)
@@ -140,7 +126,10 @@ def test_vowpal_wabbit_gives_the_same_run(stream: str) -> None:
     pytest.importorskip("vowpalwabbit")
     lines = text_of(STREAMS[stream](300, 1))
     undamped: dict[str, Any] = {"starting": HeadStart(damping=0.0)}
-    native, vw = model(NativePool(), **undamped), model(chacha.open_pool("vw"), **undamped)
+    native, vw = (
+        fast_model(NativePool(), **undamped),
+        fast_model(chacha.open_pool("vw"), **undamped),
+    )
     assert tracked(native, lines, "whole") == tracked(vw, lines, "steps")
     assert len(features_in(native)) > 3
 
@@ -149,16 +138,16 @@ def test_vowpal_wabbit_gives_the_same_run(stream: str) -> None:
 def test_rough_text_gives_the_same_run(seed: int) -> None:
     """VW and the reference too, as far as they take it."""
     lines, rules = rough(260, seed), {"space": space(ROUGH), "budget": 5}
-    found = tracked(model(NativePool(), **rules), lines, "whole")
-    assert tracked(model(PlainPool(), **rules), lines, "steps") == found
-    single = [once(line) for line in lines]
-    slow = tracked(model(ReferencePool(), **rules), single, "steps")
-    assert tracked(model(NativePool(), **rules), single, "whole") == slow
+    found = tracked(fast_model(NativePool(), **rules), lines, "whole")
+    assert tracked(fast_model(PlainPool(), **rules), lines, "steps") == found
+    single = [without_repeats(line) for line in lines]
+    slow = tracked(fast_model(ReferencePool(), **rules), single, "steps")
+    assert tracked(fast_model(NativePool(), **rules), single, "whole") == slow
     rules["starting"] = FromScratch()
     if seed == 0:
         pytest.importorskip("vowpalwabbit")
-        vw = tracked(model(chacha.open_pool("vw"), **rules), lines, "steps")
-        assert tracked(model(NativePool(), **rules), lines, "whole") == vw
+        vw = tracked(fast_model(chacha.open_pool("vw"), **rules), lines, "steps")
+        assert tracked(fast_model(NativePool(), **rules), lines, "whole") == vw
 
 
 LOSSES: dict[str, tuple[Loss, Callable[[float], float]]] = {
@@ -173,9 +162,9 @@ LOSSES: dict[str, tuple[Loss, Callable[[float], float]]] = {
 def test_every_loss(loss: str) -> None:
     served, label = LOSSES[loss]
     lines = text_of([(x, label(y)) for x, y in curved(300, 2)])
-    fused, plain = (model(pool, loss=served) for pool in (NativePool(), PlainPool()))
-    assert tracked(fused, lines, "whole") == tracked(plain, lines, "steps")
-    assert fused.decisions
+    native, python = (fast_model(pool, loss=served) for pool in (NativePool(), PlainPool()))
+    assert tracked(native, lines, "whole") == tracked(python, lines, "steps")
+    assert native.decisions
 
 
 RULES: dict[str, dict[str, Any]] = {
@@ -214,11 +203,11 @@ RULES: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("rules", RULES)
 def test_every_rule(rules: str) -> None:
     lines = text_of(curved(250, 3))
-    fused, plain, slow = (
-        model(pool, **RULES[rules]) for pool in (NativePool(), PlainPool(), ReferencePool())
+    native, python, slow = (
+        fast_model(pool, **RULES[rules]) for pool in (NativePool(), PlainPool(), ReferencePool())
     )
-    found = tracked(fused, lines, "whole")
-    assert tracked(plain, lines, "steps") == found
+    found = tracked(native, lines, "whole")
+    assert tracked(python, lines, "steps") == found
     assert tracked(slow, lines, "steps") == found
 
 
@@ -230,15 +219,15 @@ def test_other_options_as_vowpal_wabbit_has_them(values: dict[str, float]) -> No
         "init": {**values, "features": ["bins(temp,4)", "onehot(hour)"]},
         "starting": FromScratch(),
     }
-    found = tracked(model(NativePool(), **rules), lines, "whole")
-    assert tracked(model(chacha.open_pool("vw"), **rules), lines, "steps") == found
+    found = tracked(fast_model(NativePool(), **rules), lines, "whole")
+    assert tracked(fast_model(chacha.open_pool("vw"), **rules), lines, "steps") == found
 
 
 @pytest.mark.parametrize("kernel", kernels())
 def test_every_kernel(kernel: str) -> None:
     lines = text_of(curved(200, 5)) + text_of(steps(200, 5))
-    found = tracked(model(NativePool(kernel)), lines, "whole")
-    assert tracked(model(NativePool()), lines, "whole") == found
+    found = tracked(fast_model(NativePool(kernel)), lines, "whole")
+    assert tracked(fast_model(NativePool()), lines, "whole") == found
 
 
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "steps"])
@@ -246,8 +235,8 @@ def test_every_kernel(kernel: str) -> None:
 def test_however_a_stream_is_passed_over(way: str, stream: str) -> None:
     """Whole, cut, dripping, in pieces, one by one: what is served and by whom is the same."""
     lines = text_of(STREAMS[stream](250, 6))
-    track, end = tracked(model(NativePool()), lines, way, seed=2)
-    expected, its_end = tracked(model(PlainPool()), lines, "steps")
+    track, end = tracked(fast_model(NativePool()), lines, way, seed=2)
+    expected, its_end = tracked(fast_model(PlainPool()), lines, "steps")
     assert end == its_end
     assert track == expected or way == "run"
 
@@ -256,27 +245,21 @@ def test_however_a_stream_is_passed_over(way: str, stream: str) -> None:
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=12), st.sampled_from(list(STREAMS)))
 def test_stretches_may_have_any_length(sizes: list[int], stream: str) -> None:
     lines = text_of(STREAMS[stream](150, 7))
-    cut, whole = model(NativePool()), model(NativePool())
+    cut, whole = fast_model(NativePool()), fast_model(NativePool())
     ends = iter([sum(sizes[: i + 1]) for i in range(len(sizes))])
     for _ in cut.chunks(
-        a_file("\n".join(lines).encode()), until=lambda: next(ends, 10**6), record=True
+        vw_file("\n".join(lines).encode()), until=lambda: next(ends, 10**6), record=True
     ):
         pass
     whole.run(chacha.sources.Rows(lines))
     assert state(cut) == state(whole)
 
 
-def arrow_of(table: Table) -> pa.Table:
-    names = sorted(table[0][0])  # as dicts are read
-    columns = {name: [x[name] for x, _ in table] for name in names}
-    return pa.table({**columns, "y": [y for _, y in table]})
-
-
 def served(found: ChaCha, source: Any) -> list[tuple[float, str]]:
     track: list[tuple[float, str]] = []
-    for stretch in found.chunks(found.open(source, chacha.TableSpec(target="y")), record=True):
-        assert stretch.served is not None
-        track += zip(stretch.served.predictions, map(str, stretch.served.served_by), strict=True)
+    for chunk in found.chunks(found.open(source, chacha.TableSpec(target="y")), record=True):
+        assert chunk.served is not None
+        track += zip(chunk.served.predictions, map(str, chunk.served.served_by), strict=True)
     return track
 
 
@@ -324,12 +307,12 @@ def test_text_dicts_and_tables_give_the_same_run(stream: str) -> None:
     kinds = chacha.TableSpec(target="y")
 
     def fresh(pool: LivePool | None = None) -> ChaCha:
-        return model(NativePool() if pool is None else pool, space=space(policy))
+        return fast_model(NativePool() if pool is None else pool, space=space(policy))
 
-    fused = fresh()
-    expected = served(fused, arrow_of(table))
-    assert len(features_in(fused)) > 3
-    end = state(fused)
+    native = fresh()
+    expected = served(native, arrow_of(table))
+    assert len(features_in(native)) > 3
+    end = state(native)
     for way in ("plain", "rows", "dicts", "chunks"):
         if (way, stream) == ("dicts", "dated"):  # a first text by itself may be a category
             continue
@@ -352,9 +335,9 @@ def test_text_dicts_and_tables_give_the_same_run(stream: str) -> None:
 @pytest.mark.parametrize("stream", STREAMS)
 def test_text_is_derived_as_the_table_it_was_written_from(stream: str) -> None:
     table = STREAMS[stream](250, 9)
-    fused, text = model(NativePool()), model(NativePool())
-    assert served(fused, arrow_of(table)) == tracked(text, text_of(table), "whole")[0]
-    assert state(fused) == state(text)
+    native, text = fast_model(NativePool()), fast_model(NativePool())
+    assert served(native, arrow_of(table)) == tracked(text, text_of(table), "whole")[0]
+    assert state(native) == state(text)
 
 
 def test_rows_without_a_derived_feature_between_those_with_some() -> None:
@@ -365,11 +348,13 @@ def test_rows_without_a_derived_feature_between_those_with_some() -> None:
     ]
     for features in (["lag(label,1)"], ["ewma(label,1)", "lag(u,1)"]):
         rules: dict[str, Any] = {"init": {"features": features}, "budget": 1}
-        fused, text, plain = (model(p, **rules) for p in (NativePool(), NativePool(), PlainPool()))
-        track = served(fused, arrow_of(table))
+        native, text, python = (
+            fast_model(p, **rules) for p in (NativePool(), NativePool(), PlainPool())
+        )
+        track = served(native, arrow_of(table))
         assert tracked(text, text_of(table), "whole")[0] == track
-        assert tracked(plain, text_of(table), "steps")[0] == track
-        assert state(fused) == state(plain)
+        assert tracked(python, text_of(table), "steps")[0] == track
+        assert state(native) == state(python)
 
 
 @pytest.mark.parametrize("stream", TABLES)
@@ -378,16 +363,16 @@ def test_rows_without_a_derived_feature_between_those_with_some() -> None:
 def test_what_comes_later_changes_nothing_before(stream: str, cut: int, seed: int) -> None:
     """Knots, values and lags come from the past alone: another future, or none."""
     past, future = TABLES[stream](cut, 10), TABLES[stream](60, 10 + seed)
-    whole = served(model(NativePool()), arrow_of([*past, *future]))
-    assert served(model(NativePool()), arrow_of(past)) == whole[:cut]
+    whole = served(fast_model(NativePool()), arrow_of([*past, *future]))
+    assert served(fast_model(NativePool()), arrow_of(past)) == whole[:cut]
     far = [({**x}, -50.0 * y) for x, y in future]
-    assert served(model(NativePool()), arrow_of([*past, *far]))[:cut] == whole[:cut]
+    assert served(fast_model(NativePool()), arrow_of([*past, *far]))[:cut] == whole[:cut]
 
 
 @pytest.mark.parametrize("pool", [NativePool, PlainPool, ReferencePool])
 def test_predicting_changes_nothing(pool: Callable[[], LivePool]) -> None:
-    quiet, asked = (model(pool(), space=space(ROUGH)) for _ in range(2))
-    lines = [once(line) for line in rough(120, 5)]
+    quiet, asked = (fast_model(pool(), space=space(ROUGH)) for _ in range(2))
+    lines = [without_repeats(line) for line in rough(120, 5)]
     for i, line in enumerate(lines):
         asked.predict_one(lines[-i])
         asked.predict_one(f"|a x:{i * 1e6} new{i} |missing(z{i}) q |own(me) r")
@@ -401,18 +386,18 @@ def test_predicting_changes_nothing(pool: Callable[[], LivePool]) -> None:
 def test_labels_that_come_late_and_in_any_order(seed: int) -> None:
     """An example is derived anew when its label comes."""
     rng = random.Random(seed)
-    fused, plain = (model(pool, budget=2 + seed) for pool in (NativePool(), PlainPool()))
+    native, python = (fast_model(pool, budget=2 + seed) for pool in (NativePool(), PlainPool()))
     waiting: list[tuple[chacha.Ticket, chacha.Ticket, float]] = []
     for line in text_of(curved(200, seed)):
         row = parse_line(line)
         assert row.label is not None
-        tickets = fused.ask(row.body), plain.ask(row.body)
+        tickets = native.ask(row.body), python.ask(row.body)
         assert tickets[0].prediction == tickets[1].prediction
         waiting.append((*tickets, row.label))
         while waiting and rng.random() < 0.52:
             one, other, label = waiting.pop(rng.randrange(len(waiting)))
-            assert fused.tell(one, label) == plain.tell(other, label)
-    assert state(fused) == state(plain)
+            assert native.tell(one, label) == python.tell(other, label)
+    assert state(native) == state(python)
 
 
 def offering(*offers: Sequence[str]) -> Callable[[Config, Sequence[str]], list[Config]]:
@@ -434,7 +419,7 @@ def test_an_oracle_may_propose_derived_groups_where_nothing_is_said_of_features(
     runs = []
     for pool in (NativePool(), PlainPool(), ReferencePool()):
         oracle = offering(["bins(temp,8)"], ["lag(label,2)", "onehot(hour)"])
-        found = model(pool, oracle=oracle, space=space(None))
+        found = fast_model(pool, oracle=oracle, space=space(None))
         errors = 0
         for line in lines:
             try:
@@ -451,7 +436,7 @@ def test_a_derived_group_of_an_oracles_product_is_a_feature_too() -> None:
     wanted = Config([("bins(temp,8)", "hour")], {"learning_rate": 0.5})
     runs = []
     for pool in (NativePool(), PlainPool(), ReferencePool()):
-        found = model(pool, oracle=lambda champion, groups: [wanted], space=space(None))
+        found = fast_model(pool, oracle=lambda champion, groups: [wanted], space=space(None))
         runs.append(tracked(found, lines, "steps"))
         assert features_in(found) == {"bins(temp,8)"}
     assert runs[0] == runs[1] == runs[2]
@@ -460,7 +445,7 @@ def test_a_derived_group_of_an_oracles_product_is_a_feature_too() -> None:
 def test_a_baseline_changes_no_decision() -> None:
     lines = text_of(curved(300, 12))
     init = {"features": ["bins(temp,4)", "onehot(hour)", "lag(label,1)"]}
-    with_it, without = (model(NativePool(), init=init, baseline=b) for b in (True, False))
+    with_it, without = (fast_model(NativePool(), init=init, baseline=b) for b in (True, False))
     assert tracked(with_it, lines, "whole")[0] == tracked(without, lines, "whole")[0]
     assert with_it.decisions == without.decisions
 
@@ -472,7 +457,7 @@ def test_groups_of_the_stream_that_are_named_like_derived_ones_stay_what_they_ar
         b = math.exp(rng.gauss(0, 2))
         lines.append(f"{3 * math.log1p(b)!r} |b b:{b!r} |log(b) l:{math.log1p(b)!r} |c c:{b % 3!r}")
     for features in (None, POLICY):
-        found = [model(pool, space=space(features)) for pool in (NativePool(), PlainPool())]
+        found = [fast_model(pool, space=space(features)) for pool in (NativePool(), PlainPool())]
         tracks = [tracked(each, lines, "steps") for each in found]
         assert tracks[0] == tracks[1]
         assert "log(b)" in found[0].observed.groups
@@ -496,7 +481,7 @@ def test_a_copy_is_made_while_knots_are_half_learned(damping: float) -> None:
     if damping == 0.0:
         pools.append(chacha.open_pool("vw"))
     derivation = Derivation(20)
-    alone.turn_on(20)
+    alone.turn_on_derivation(20)
     for pool in (alone, *pools):
         pool.start(COPIES[0])
     for i in range(70):

@@ -1,4 +1,4 @@
-"""ChaCha as users hold it: determinism, one by one and whole, late labels, presets."""
+"""ChaCha, as users work with it: determinism, single examples and runs, late labels, presets."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_pool_and_core_agree_at_every_step() -> None:
     m = model(pool=ReferencePool(), lease_factor=1, evidence=chacha.SampleComplexity(scale=0.001))
     for row in examples(600):
         m.learn_one(row)
-        assert set(m.pool.live) == {m.champion, *m.live_challengers} == set(m._driver._births)
+        assert set(m.pool.live) == {m.champion, *m.live_challengers} == set(m._driver._incarnations)
     assert m.promotions > 3
 
 
@@ -245,7 +245,7 @@ def test_a_model_that_restarted_since_is_not_charged() -> None:
     ticket = m.ask("|a x |b y |c z")
     challenger = m.core.B[0]
     n = standing(m)[challenger].n
-    m._driver._births[challenger] = 999  # as if it had been retired and started anew
+    m._driver._incarnations[challenger] = 999  # as if it had been retired and started anew
     m.tell(ticket, 1.0)
     assert standing(m)[challenger].n == n
     assert standing(m)[m.champion].n == 2
@@ -348,13 +348,16 @@ def test_an_oracle_that_fails_at_a_promotion_leaves_all_consistent() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (lambda m, t: m.tell(t[0], 1.0), "told already"),
-        (lambda m, t: m.tell(0, 1.0), "told already"),
-        (lambda m, t: m.tell(99, 1.0), "never given out"),
-        (lambda m, t: m.tell(-1, 1.0), "never given out"),
-        (lambda m, t: m.tell("7", 1.0), "never given out"),
+        (lambda m, t: m.tell(t[0], 1.0), "already has its label"),
+        (lambda m, t: m.tell(0, 1.0), "already has its label"),
+        (lambda m, t: m.tell(99, 1.0), "never issued"),
+        (lambda m, t: m.tell(-1, 1.0), "never issued"),
+        (lambda m, t: m.tell("7", 1.0), "never issued"),
         (lambda m, t: m.tell(t[1], 1.0), "expired"),
-        (lambda m, t: m.tell(model(pool=ReferencePool()).ask("|q z"), 1.0), "told already"),
+        (
+            lambda m, t: m.tell(model(pool=ReferencePool()).ask("|q z"), 1.0),
+            "already has its label",
+        ),
     ],
 )
 def test_a_wrong_ticket_is_a_clear_error(wrong: Any, message: str) -> None:
@@ -488,7 +491,9 @@ def test_memory_does_not_grow_with_the_stream() -> None:
             m.learn_one(row.line)
         if i in (501, 2999):
             seen = (m.observed.raw_features, m.pool.bytes)  # type: ignore[attr-defined]
-            sizes.append((len(m.decisions), m.pending, len(m._tickets._told), seen, len(m.live)))
+            sizes.append(
+                (len(m.decisions), m.pending, len(m._tickets._answered), seen, len(m.live))
+            )
     assert sizes[0] == sizes[1]
 
 

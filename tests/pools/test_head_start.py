@@ -1,11 +1,10 @@
-"""Copies of models: a challenger begins with what its source knows, and new products are damped."""
+"""Copies of models: a challenger starts with the weights of its source; new products are damped."""
 
 from __future__ import annotations
 
 import itertools
 import math
 import random
-import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -24,8 +23,14 @@ from chacha.pools.base import Copies, LivePool
 from chacha.pools.reference import ReferenceLearner
 from chacha.pools.vw import VWPool
 from chacha.sources.tables.blocks import NumberColumn, TableBlock
-from tests.pools.test_native import KERNELS, LOSSES, PRODUCTS, a_line
-from tests.pools.test_pools import a_line as a_simple_line
+from tests.support.vw_lines import (
+    KERNELS,
+    LABELS,
+    PRODUCTS,
+    rich_line,
+    simple_line,
+    without_repeats,
+)
 from tests.support.vw_text_strategy import good_lines
 
 POOLS = [NativePool, ReferencePool, VWPool]
@@ -64,13 +69,6 @@ def slots(pool: ReferencePool, config: Config) -> dict[int, tuple[float, float, 
     return {index: slot for index, slot in every.items() if slot[2] > 0}
 
 
-def once(line: str) -> str:
-    """A line without groups that stand in it again: the reference adds those up otherwise."""
-    head, *groups = line.split("|")
-    first = {re.split("[ :]", group)[0]: group for group in reversed(groups)}
-    return "|".join([head, *(group for group in groups if group in first.values())])
-
-
 def shaken(rng: random.Random, pools: Sequence[Any], configs: Sequence[Config]) -> None:
     """Perhaps a model comes, goes, is copied or undamped; in all pools alike."""
     live = [config for config in pools[0].live if config != BENT]
@@ -104,9 +102,9 @@ def test_copies_give_the_bits_of_the_reference(bent: bool) -> None:
     for _ in range(400):
         if rng.random() < 0.3:
             shaken(rng, [*natives, reference], configs)
-        damped = [any(reference._learner(config).seeds) for config in reference.live]
+        damped = [any(reference._learner(config).product_seeds) for config in reference.live]
         most = max(most, sum(damped))
-        example = parse_line(a_simple_line(rng))
+        example = parse_line(simple_line(rng))
         expected = learned(reference, example)
         for native in natives:
             assert learned(native, example) == expected
@@ -117,7 +115,7 @@ def test_copies_give_the_bits_of_the_reference(bent: bool) -> None:
 
 @settings(max_examples=40)
 @given(
-    st.lists(good_lines().map(once), min_size=4, max_size=16),
+    st.lists(good_lines().map(without_repeats), min_size=4, max_size=16),
     st.sampled_from(PRODUCTS),
     st.sampled_from(PRODUCTS),
     st.floats(0, 100, width=32),
@@ -284,7 +282,7 @@ def test_undamped_copies_are_vws(
             for pool in pools:
                 pool.copy(*((source, copy) if i == 20 else (copy, twin)))
                 pool.undamp(copy)
-        example = parse_line(a_line(rng, LOSSES["squared"]))
+        example = parse_line(rich_line(rng, LABELS["squared"]))
         vw, native = (dict(pool.learn(example)) for pool in pools)
         assert native == vw
     assert not list(folder.glob("chacha-*/model.vw"))
@@ -319,7 +317,7 @@ def test_copies_of_vws_other_learners_go_on(values: dict[str, Any]) -> None:
     for i in range(40):
         if i == 20:
             pool.copy(source, twin)
-        found = pool.learn(parse_line(a_line(rng, LOSSES["squared"])))
+        found = pool.learn(parse_line(rich_line(rng, LABELS["squared"])))
         assert i < 20 or found[twin] == found[source]
 
 

@@ -20,26 +20,8 @@ from chacha.config.derived_groups import PARAMETERS, derived
 from chacha.data import parse_line
 from chacha.errors import PoolError
 from chacha.pools import LivePool
-from tests.support.vw_text_strategy import GROUPS, good_lines
-
-KERNELS = engine.kernels()
-LOSSES: dict[str, Sequence[str]] = {
-    "squared": ("-2.5", "0", "1", "3.25", "0.125", "100"),
-    "logistic": ("-1", "1"),
-    "hinge": ("-1", "1"),
-    "poisson": ("0", "1", "2", "7"),
-    "quantile": ("-2.5", "0", "1", "3.25", "12"),
-}
-PRODUCTS: list[list[Any]] = [
-    [],
-    ["ab"],
-    ["ab", "ac", "bc", "abc"],
-    ["aa", "ab"],
-    ["aab", "aabb"],
-    ["abc", ("a", "b", "c", "user")],
-    [("user", "item"), ("usher", "item"), ("user", "usher"), ("user", "user")],
-    [("ab", "a"), ("-d", "7"), (" ", "é")],
-]
+from tests.support.vw_lines import KERNELS, LABELS, PRODUCTS, rich_line
+from tests.support.vw_text_strategy import good_lines
 
 
 def test_the_engine_is_of_this_version() -> None:
@@ -91,28 +73,6 @@ def test_the_limits_of_derived_groups_are_those_of_their_names(kind: str) -> Non
         assert derived(f"{kind}(a,{parameter:g})") is None
 
 
-def a_line(rng: random.Random, labels: Sequence[str]) -> str:
-    """A line with importance weights, initial predictions, tags, scaled and repeated groups."""
-    weight = rng.choice(["", "", "", "2", "0.3", "0", "1 0.25", "2 -0.5"])
-    words = [rng.choice(labels), weight, rng.choice(["", "", "'t"])]
-    line = " ".join(word for word in words if word) + " "
-    chosen = rng.sample(GROUPS, rng.randint(3, len(GROUPS)))
-    for group in chosen + rng.choices(chosen, k=rng.choice([0, 0, 1, 2])):
-        line += f"|{group}{rng.choice(['', '', '', ':0.5', ':-3']) if group else ''}"
-        for i in range(rng.randint(0, 3)):
-            value = rng.choice([f"{rng.uniform(-2, 2):.4f}", repr(rng.gauss(0, 5)), "0", "1e-3"])
-            forms = [
-                f"f{i}:{value}",
-                f"{i}:{value}",
-                f"w{i}",
-                f"c:{rng.choice('xyz')}",
-                f":{value}",
-            ]
-            line += " " + rng.choice(forms)
-        line += " "
-    return line
-
-
 def random_values(rng: random.Random, loss: str) -> dict[str, Any]:
     """Options of the native learner, alone and together."""
     choices: dict[str, Sequence[Any]] = {
@@ -146,7 +106,7 @@ def told(workspace: Any, line: str) -> float:
     return prediction
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", LABELS)
 def test_every_option_gives_vws_bits(loss: str) -> None:
     """Many models in one engine beside as many workspaces; before and after each lesson."""
     rng = random.Random(f"options {loss}")
@@ -156,7 +116,7 @@ def test_every_option_gives_vws_bits(loss: str) -> None:
     for pool, config in itertools.product(pools, alone):
         pool.start(config)
     for _ in range(300):
-        line = a_line(rng, LOSSES[loss])
+        line = rich_line(rng, LABELS[loss])
         example = parse_line(line)
         expected = {config: told(workspace, line) for config, workspace in alone.items()}
         for pool in pools:
@@ -178,7 +138,7 @@ def test_products_alone_give_vws_bits(products: list[Any]) -> None:
         if i in (50, 100):
             for pool in pools:
                 (pool.start if i == 50 else pool.stop)(late)
-        example = parse_line(a_line(rng, LOSSES["squared"]))
+        example = parse_line(rich_line(rng, LABELS["squared"]))
         before = [dict(pool.predict(example)) for pool in pools]
         learned = [dict(pool.learn(example)) for pool in pools]
         after = [dict(pool.predict(example)) for pool in pools]
@@ -239,7 +199,7 @@ def test_models_come_and_go(kernel: str) -> None:
                 for each in (pool, vw):
                     (each.stop if config in each.live else each.start)(config)
         most = max(most, len(pool.live))
-        example = parse_line(a_line(rng, LOSSES["squared"]))
+        example = parse_line(rich_line(rng, LABELS["squared"]))
         assert dict(pool.learn(example)) == dict(vw.learn(example))
     assert most > 16
 
@@ -255,12 +215,12 @@ def test_a_copy_goes_on_as_its_source_would(kernel: str, values: Mapping[str, An
     for each in (pool, alone):
         each.start(source)
     for _ in range(60):
-        example = parse_line(a_line(rng, LOSSES["squared"]))
+        example = parse_line(rich_line(rng, LABELS["squared"]))
         pool.learn(example)
         alone.learn(example)
     pool.copy(source, twin)
     for i in range(80):
-        example = parse_line(a_line(rng, LOSSES["squared"]))
+        example = parse_line(rich_line(rng, LABELS["squared"]))
         if i == 40:
             pool.stop(source)
             pool.start(Config(["ab"]))
@@ -285,7 +245,7 @@ def test_what_the_native_learner_does_not_have_is_refused_in_words() -> None:
         ({"bit_precision": 40}, "from 1 to 31"),
         ({"bit_precision": 18.5}, "whole number"),
         ({"loss_function": "expectile"}, "one of squared"),
-        ({"noconstant": "yes"}, "switch"),
+        ({"noconstant": "yes"}, "noconstant must be true or false"),
         ({"l1": -1.0}, "at least 0"),
         ({"learning_rate": "fast"}, "number"),
     ]

@@ -20,6 +20,7 @@ from chacha.data.vw_text import hash_name, read_number
 from chacha.errors import PoolError
 from chacha.pools import LivePool
 from chacha.pools.vw import SHARED, VWPool, vw_options
+from tests.support.vw_lines import simple_line
 
 POOLS: dict[str, Callable[[], LivePool]] = {"vw": VWPool, "reference": ReferencePool}
 
@@ -60,7 +61,6 @@ def test_the_checks_catch_a_pool_that_learns_when_asked() -> None:
     } <= failing
 
 
-GROUPS = ["a", "b", "c", "user", "usher", "item", "", "-d"]  # user and usher share their letter
 CONFIGS = [
     Config(),
     Config(["ab"]),
@@ -71,27 +71,6 @@ CONFIGS = [
     Config([(" ", "a")], {"noconstant": True}),
     Config([("-d", "a")], {"bit_precision": 12}),
 ]
-
-
-def a_line(rng: random.Random) -> str:
-    weight = rng.choice(["", "", "2", "0.5", "0", "1 0.25", "2 -0.5"])  # with an initial, too
-    words = [f"{rng.uniform(-3, 3):.5f}", weight, rng.choice(["", "'t"])]
-    line = " ".join(word for word in words if word) + " "
-    for group in rng.sample(GROUPS, rng.randint(3, len(GROUPS))):
-        line += f"|{group}{rng.choice(['', '', ':0.5']) if group else ''}"
-        for i in range(rng.randint(1, 3)):
-            kind = rng.randrange(6)
-            value = rng.choice([f"{rng.uniform(-2, 2):.4f}", repr(rng.uniform(-9, 9)), "0", "1e-3"])
-            features = [
-                f"f{i}:{value}",
-                f"{i}:{value}",
-                f"w{i}",
-                f"c:{rng.choice('xyz')}",
-                f":{value}",
-            ]
-            line += " " + features[min(kind, 4)]
-        line += " "
-    return line
 
 
 def separate(config: Config) -> vowpalwabbit.Workspace:
@@ -115,7 +94,7 @@ def test_vw_pool_equals_separate_workspaces_through_start_stop_and_restart(seed:
                 pool.start(config)
                 alone[config] = separate(config)
                 starts += 1
-        line = a_line(rng)
+        line = simple_line(rng)
         example = parse_line(line)
         expected = {}
         for config, workspace in alone.items():
@@ -157,10 +136,10 @@ def test_any_option_of_vw_shares_the_parse_or_parses_for_itself() -> None:
     for config in configs:
         pool.start(config)
     alone = {config: separate(config) for config in configs}
-    assert {c for c in configs if c.values.keys() - SHARED} == set(pool._alone)
-    assert 6 <= len(pool._alone) < len(configs)
+    assert {c for c in configs if c.values.keys() - SHARED} == set(pool._separate)
+    assert 6 <= len(pool._separate) < len(configs)
     for _ in range(300):
-        line = a_line(rng)
+        line = simple_line(rng)
         example = parse_line(line)
         asked = dict(pool.predict(example))
         expected = {}
@@ -183,7 +162,7 @@ def test_reference_learner_equals_vw(seed: int) -> None:
         vw.start(config)
         reference.start(config)
     for _ in range(400):
-        example = parse_line(a_line(rng))
+        example = parse_line(simple_line(rng))
         assert dict(reference.predict(example)) == dict(vw.predict(example))
         assert dict(reference.learn(example)) == dict(vw.learn(example))
 
@@ -246,10 +225,10 @@ def test_no_model_outlives_its_retirement() -> None:
         ({"lda": 2}, "one number per line"),
         ({"link": "logistic"}, "the loss turns margins"),
         ({"active": True}, "does not learn from every example"),
-        ({"final_regressor": "m"}, "reads and writes by itself"),
+        ({"final_regressor": "m"}, "reads and writes files itself"),
         ({"lrq": "ab2"}, "predict changes the model"),
         ({"bootstrap": 3}, "predict changes the model"),
-        ({"extra_metrics": "m"}, "reads and writes by itself"),
+        ({"extra_metrics": "m"}, "reads and writes files itself"),
     ],
 )
 def test_vw_pool_refuses_in_words(values: dict[str, object], message: str) -> None:

@@ -11,8 +11,8 @@ import chacha
 from chacha import ChaCha, NativePool, OnBad, TableSpec
 from chacha.config.derived_groups import derived
 from chacha.pools.base import LivePool
-from tests.drivers.test_contest_native import PlainPool
-from tests.features.test_parity import Row, Table, arrow_of, features_in, model
+from tests.support.derived_runs import Row, Table, arrow_of, fast_model, features_in
+from tests.support.fast_rules import PlainPool
 from tests.support.native_runs import state
 
 
@@ -27,12 +27,12 @@ def rough(n: int, seed: int = 0) -> Table:
 
 
 def passed(pool: LivePool, table: Table) -> tuple[ChaCha, list[float], int]:
-    found = model(pool)
+    found = fast_model(pool)
     source = found.open(arrow_of(table), TableSpec(target="y"))
     track: list[float] = []
-    for stretch in found.chunks(source, on_bad=OnBad.SKIP, record=True):
-        assert stretch.served is not None
-        track += stretch.served.predictions
+    for chunk in found.chunks(source, on_bad=OnBad.SKIP, record=True):
+        assert chunk.served is not None
+        track += chunk.served.predictions
     return found, track, sum(found.summary().skipped.values())
 
 

@@ -1,4 +1,4 @@
-"""Whole runs to be compared: made streams, every way of passing over one, all there is to see."""
+"""Runs to compare: generated streams, every way to pass over one, the visible state after it."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from chacha.rules.paper import ChampionChallengers
 from chacha.sources.formats.vw_file import VWFile, vw_row
 from chacha.sources.reading.byte_stream import ByteReader, RawFile
 
-__all__ = ["WAYS", "PlainEvidence", "a_file", "lines_of", "made", "state", "tracked"]
+__all__ = ["WAYS", "PlainEvidence", "lines_for_loss", "lines_of", "state", "tracked", "vw_file"]
 
 
 @dataclass(frozen=True)
 class PlainEvidence(SampleComplexity):
-    """The same bounds; the engine does not know this class, so the plain driver runs."""
+    """The same bounds; the engine does not know this class, so the Python driver runs."""
 
 
 def lines_of(stream: str, n: int, seed: int = 0) -> list[str]:
-    """The first lines of a built-in stream."""
+    """Return the first lines of a built-in stream."""
     source = chacha.open_source(f"synth:{stream},n={n},seed={seed}")
     return [row.line for row in source if isinstance(row, Example)]
 
 
-def made(loss: str, n: int) -> list[str]:
-    """`synth:interactions` with labels as a loss takes them, and some importance weights."""
+def lines_for_loss(loss: str, n: int) -> list[str]:
+    """Return `synth:interactions` with labels for a loss, and some importance weights."""
     rng = random.Random(loss)
-    found = []
+    lines = []
     for line in lines_of("interactions", n, seed=3):
         label, _, body = line.partition(" |")
         y = float(label)
@@ -46,18 +46,18 @@ def made(loss: str, n: int) -> list[str]:
             "poisson": str(max(0, round(2 * y + 1))),
         }.get(loss, label)
         weight = rng.choice(["", "", "", " 2", " 0.5", " 0"])
-        found.append(f"{word}{weight} |{body}")
-    return found
+        lines.append(f"{word}{weight} |{body}")
+    return lines
 
 
 def state(model: ChaCha) -> dict[str, Any]:
-    """All that can be seen of a model."""
+    """Return everything visible of a model."""
     driver = model._driver
     return {
         "decisions": json.dumps([d.to_json() for d in model.decisions]),
         "live": model.live,
         "served": model.served,
-        "alone": driver.alone,
+        "baseline": driver.baseline,
         "metrics": dict(driver.metrics),
         "summary": model.summary(),
         "incumbent": model.core.incumbent,
@@ -70,7 +70,7 @@ def state(model: ChaCha) -> dict[str, Any]:
 
 
 def _rules(core: ChampionChallengers | Contest) -> dict[str, Any]:
-    """What the rulebook keeps of its own."""
+    """Return the state of the rules."""
     if not isinstance(core, Contest):
         return {"lease": dict(core.scheduler.lease)}
     serving = core.serving
@@ -89,7 +89,7 @@ Track = list[tuple[float, str]]
 
 
 class Drip(io.BytesIO):
-    """A pipe that brings a few bytes at a time, as it likes."""
+    """A pipe that delivers a few bytes at a time, at random."""
 
     def __init__(self, data: bytes, seed: int) -> None:
         super().__init__(data)
@@ -102,15 +102,15 @@ class Drip(io.BytesIO):
 _folder = TemporaryDirectory()
 
 
-def a_file(data: bytes) -> VWFile:
-    """A file that lies there."""
+def vw_file(data: bytes) -> VWFile:
+    """Return a file of VW text as a source."""
     path = Path(_folder.name) / "t.vw"
     path.write_bytes(data)
     return VWFile(str(path))
 
 
 def _file(lines: Sequence[str]) -> VWFile:
-    return a_file("\n".join(lines).encode())
+    return vw_file("\n".join(lines).encode())
 
 
 def _pipe(file: io.BytesIO) -> VWFile:
@@ -122,40 +122,40 @@ def _by_steps(model: ChaCha, lines: Sequence[str], seed: int) -> Track:
     return [(step.prediction, str(step.served_by)) for step in steps]
 
 
-def _stretched(model: ChaCha, source: VWFile, **settings: Any) -> Iterator[tuple[float, str]]:
-    for stretch in model.chunks(source, on_bad=OnBad.SKIP, record=True, **settings):
-        assert stretch.served is not None
-        assert stretch.examples == len(stretch.served.predictions)
-        yield from zip(stretch.served.predictions, map(str, stretch.served.served_by), strict=True)
+def _in_chunks(model: ChaCha, source: VWFile, **settings: Any) -> Iterator[tuple[float, str]]:
+    for chunk in model.chunks(source, on_bad=OnBad.SKIP, record=True, **settings):
+        assert chunk.served is not None
+        assert chunk.examples == len(chunk.served.predictions)
+        yield from zip(chunk.served.predictions, map(str, chunk.served.served_by), strict=True)
 
 
 def _whole(model: ChaCha, lines: Sequence[str], seed: int) -> Track:
-    return list(_stretched(model, _file(lines)))
+    return list(_in_chunks(model, _file(lines)))
 
 
 def _dripping(model: ChaCha, lines: Sequence[str], seed: int) -> Track:
     data = "\r\n".join(lines).encode() + b"\r\n"
-    return list(_stretched(model, _pipe(Drip(data, seed))))
+    return list(_in_chunks(model, _pipe(Drip(data, seed))))
 
 
 def _cut(model: ChaCha, lines: Sequence[str], seed: int) -> Track:
     rng = random.Random(seed)
     until = lambda: model.examples + rng.choice([1, 2, 17, 300])  # noqa: E731
-    return list(_stretched(model, _file(lines), until=until))
+    return list(_in_chunks(model, _file(lines), until=until))
 
 
 def _in_pieces(model: ChaCha, lines: Sequence[str], seed: int) -> Track:
-    """Each pass begins where the one before came to its limit."""
-    rng, found, start = random.Random(seed), Track(), 0
+    """Start each pass where the one before reached its limit."""
+    rng, track, start = random.Random(seed), Track(), 0
     good = [i for i, line in enumerate(lines) if _is_good(model, line)]
     while start < len(good):
         size = min(rng.choice([1, 5, 60, 500]), len(good) - start)
         first = good[start - 1] + 1 if start else 0
-        found += _stretched(model, _file(lines[first:]), limit=size)
+        track += _in_chunks(model, _file(lines[first:]), limit=size)
         start += size
-    for line in lines[good[-1] + 1 :]:  # what stands behind the last good line
+    for line in lines[good[-1] + 1 :]:  # the lines after the last good one
         _skip_one(model, line)
-    return found
+    return track
 
 
 def _is_good(model: ChaCha, line: str) -> bool:
@@ -173,19 +173,19 @@ def _skip_one(model: ChaCha, line: str) -> None:
 
 
 def _one_by_one(model: ChaCha, lines: Sequence[str], seed: int) -> Track:
-    found: Track = []
+    track: Track = []
     for line in lines:
         if not _is_good(model, line):
             _skip_one(model, line)
             continue
         served_by = str(model.core.incumbent)
-        found.append((model.predict_one(line), served_by))
+        track.append((model.predict_one(line), served_by))
         model.learn_one(line)
-    return found
+    return track
 
 
 def _run(model: ChaCha, lines: Sequence[str], seed: int) -> Track:
-    """The way of the command line; it tells no predictions."""
+    """Run as the command line does; the predictions are not recorded."""
     model.run(_file(lines), on_bad=OnBad.SKIP)
     return []
 
@@ -204,7 +204,7 @@ WAYS: dict[str, Callable[[ChaCha, Sequence[str], int], Track]] = {
 def tracked(
     model: ChaCha, lines: Sequence[str], way: str = "steps", seed: int = 0
 ) -> tuple[Track, dict[str, Any]]:
-    """What was served, and all that can be seen at the end; skipped rows by reason only."""
+    """Return the served predictions and the visible state after the run; skipped rows by reason."""
     track = WAYS[way](model, lines, seed)
     end = state(model)
     end["summary"] = chacha.Summary(**{**vars(end["summary"]), "first_skipped": {}})

@@ -55,7 +55,7 @@ class RunDisplay:
 
     def see(self) -> None:
         """Look at the run, and print what is due."""
-        for line in self.table.see():
+        for line in self.table.due_lines():
             self.tell(line)
         if self.console.is_terminal and time.monotonic() - self._told > 0.25:
             n = self.model.examples

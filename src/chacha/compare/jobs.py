@@ -39,7 +39,7 @@ from chacha.sources.many_files import expand
 from chacha.sources.openml import find_dataset
 from chacha.sources.reading.byte_stream import open_raw
 
-__all__ = ["Job", "Look", "LookAt", "CommonSettings", "Stream"]
+__all__ = ["CommonSettings", "Job", "Look", "LookAt", "Stream"]
 
 MARKS = 200  # points of a curve
 

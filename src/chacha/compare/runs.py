@@ -15,7 +15,7 @@ from chacha.model import ChaCha
 from chacha.pools.base import Learner
 from chacha.rules.standing import Standing
 from chacha.sources import DictReader, OnBad, Skipped, Source, good_examples
-from chacha.streaming import FAR
+from chacha.streaming import NO_LIMIT
 
 __all__ = ["Alone", "Learned", "Span", "Tuned"]
 
@@ -49,7 +49,7 @@ class Tuned:
 
     def points(self, source: Source, span: Span) -> Iterator[Point]:
         """Pass over the source; where the curve stands at every mark."""
-        model, marks = self.model, deque([*span.marks, FAR])
+        model, marks = self.model, deque([*span.marks, NO_LIMIT])
         limit, on_bad = span.examples, span.on_bad
         for _ in model.chunks(source, limit=limit, on_bad=on_bad, until=lambda: marks[0]):
             if model.examples == marks[0]:

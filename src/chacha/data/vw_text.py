@@ -19,8 +19,8 @@ import numpy as np
 
 __all__ = [
     "BREAKS_NAMES",
-    "FEW_DECIMALS",
     "DEFAULT_GROUP",
+    "FEW_DECIMALS",
     "FLOAT32_MAX",
     "INVERSE_POWERS",
     "SHORT",

@@ -1,4 +1,8 @@
-"""The algorithm around a pool: what it decides is done, what the models predict is charged."""
+"""What both drivers share: decisions are applied to the pool, and failures are collected.
+
+A driver runs Algorithm 1 around a pool. The core makes the decisions. The driver starts, copies
+and stops the models accordingly, and charges the models for their predictions.
+"""
 
 from __future__ import annotations
 
@@ -31,21 +35,21 @@ Core = ChampionChallengers | Contest
 
 
 class Forecast(NamedTuple):
-    """What every live model predicts, and which one serves.
+    """The predictions of all live models for one example, and which of them is served.
 
-    `births` numbers the incarnations: a configuration that is retired and goes live again
-    is another model, and is not charged for the forecast of the one before.
+    `incarnations` numbers the models: a configuration that is retired and goes live again is a
+    different model, which is not charged for the forecast of its predecessor.
     """
 
     raw: Mapping[Config, float]
-    births: Mapping[Config, int]
+    incarnations: Mapping[Config, int]
     served_by: Config | Blend
-    served: float  # on the learner's own scale
-    alone: float | None = None  # the initial configuration's, where it runs by itself
+    served: float  # on the learner's scale
+    baseline: float | None = None  # of the initial configuration, where it also runs separately
 
 
 class GuardedMoves:
-    """The moves of a contest; if they fail, nothing is proposed and the step comes to its end.
+    """The moves of a contest; if they fail, nothing is proposed and the step is completed.
 
     They are asked again after the next example.
     """
@@ -57,7 +61,7 @@ class GuardedMoves:
         self.candidates = moves.candidates
 
     def next(self, request: MoveRequest) -> Move | None:
-        """What they propose."""
+        """Return the next move, or None if there is none or asking for it failed."""
         try:
             return self._moves.next(request)
         except Exception as error:
@@ -67,7 +71,7 @@ class GuardedMoves:
 
 
 class Driver(ABC):
-    """What is decided is done: the algorithm's core, a pool, and what is told of them."""
+    """Runs the algorithm's core around a pool, and records decisions and losses."""
 
     def __init__(
         self,
@@ -78,24 +82,24 @@ class Driver(ABC):
         features: DerivedFeatures | None,
     ) -> None:
         self._core, self.pool, self.loss = core, pool, loss
-        self._failures: list[Exception] = []  # of the oracle and of starts, to be raised
+        self._failures: list[Exception] = []  # of the oracle and of starts, raised after the step
         if isinstance(core, Contest):
             core.moves = GuardedMoves(core, self._failures)
         else:
-            self._oracle, core.oracle = core.oracle, self._ask  # so that its failures are caught
+            self._oracle, core.oracle = core.oracle, self._ask  # to catch its failures
         self.initial = core.champion
         self.decisions: deque[Decision] = deque(maxlen=keep_decisions)
         self.decision_count = self.promotions = 0
-        self._births: dict[Config, int] = {self.initial: 0}
-        self._born = 1
+        self._incarnations: dict[Config, int] = {self.initial: 0}
+        self._next_incarnation = 1
         self._begun = False
-        self._groups: tuple[str, ...] | None = None  # those the oracle has been shown
-        self._early: list[Decision] = []  # made before the first example was learned
+        self._oracle_groups: tuple[str, ...] | None = None  # that the oracle was last called with
+        self._unreported: list[Decision] = []  # to be returned with the next step
         self._withdrawn = False
-        self._features = features  # until something is derived
+        self._pending_policy = features  # until derivation starts
         if self.initial.derived or (features is not None and features.text):
-            self._features = features or DerivedFeatures()
-            self.derive_from_here()
+            self._pending_policy = features or DerivedFeatures()
+            self.start_derivation()
         self.pool.start(self.initial)
 
     @property
@@ -106,7 +110,7 @@ class Driver(ABC):
     @property
     @abstractmethod
     def examples(self) -> int:
-        """How many examples were learned."""
+        """The number of examples learned."""
 
     @property
     @abstractmethod
@@ -116,58 +120,61 @@ class Driver(ABC):
     @property
     @abstractmethod
     def served(self) -> Standing:
-        """What the served predictions lost."""
+        """The losses of the served predictions."""
 
     @property
     @abstractmethod
-    def alone(self) -> Standing:
-        """What the initial configuration by itself lost."""
+    def baseline(self) -> Standing:
+        """The losses of the initial configuration, run separately."""
 
     @property
     @abstractmethod
     def metrics(self) -> Mapping[str, float]:
-        """The sums of what else is reported."""
+        """The weighted sums of the other reported metrics."""
 
     @abstractmethod
     def begin(self, example: Example) -> None:
-        """Lines 2 and 5 before anything was learned; the decisions are part of the next step."""
+        """Run lines 2 and 5 before anything is learned; the next step returns the decisions."""
 
     @abstractmethod
     def predict(self, example: Example) -> Forecast:
-        """Line 6: every live model predicts, the incumbent serves. A pure read."""
+        """Line 6: return the predictions of all live models. Nothing changes."""
 
     @abstractmethod
     def learn(self, example: Example, forecast: Forecast | None = None) -> Step:
-        """Lines 7-17, then 5: charge what was predicted, learn, decide.
+        """Lines 7-17, then 5: charge the predictions, learn, decide.
 
-        Without a forecast the models are charged what they predict now, before learning;
-        with one, what they predicted then, if they still are the same models. If the oracle
-        failed or the learner refused a challenger, that is raised at the end: the example has
-        been learned, and all is as if nothing had been proposed.
+        Without a forecast, the models are charged for what they predict now, before they learn.
+        With one, they are charged for what they predicted then, if they are still the same
+        models. A failure of the oracle, or a challenger that the learner refuses, is raised at
+        the end: by then the example has been learned, and the failed proposal has no effect.
         """
 
     @property
-    def derives_later(self) -> bool:
-        """Whether groups will be derived once rows of tables or dicts come."""
-        return self._features is not None
+    def derivation_pending(self) -> bool:
+        """Whether groups will be derived once rows of tables or dicts arrive."""
+        return self._pending_policy is not None
 
-    def derive_from_here(self) -> None:
-        """Rows of tables or dicts come: from now on groups are derived, if they may be."""
-        policy, self._features = self._features, None
+    def start_derivation(self) -> None:
+        """Derive groups from the next example on, if the policy allows it.
+
+        Called when the first row of a table or the first dict arrives. Later calls do nothing.
+        """
+        policy, self._pending_policy = self._pending_policy, None
         if policy is not None:
-            self._turn_on(policy.first)
+            self._turn_on_derivation(policy.first)
             self._derive([*self.initial.derived, *policy.from_start])
 
     @abstractmethod
-    def _turn_on(self, first: int) -> None:
-        """From now on columns are looked at; `first`: the values that knots are made of."""
+    def _turn_on_derivation(self, first: int) -> None:
+        """Keep statistics of columns from now on; knots are placed from `first` values."""
 
     @abstractmethod
     def _derive(self, names: Iterable[str]) -> None:
-        """Make derived groups known, before a model or the screen has them."""
+        """Register derived groups, before a model or the screen uses them."""
 
-    def fixed(self, example: Example, names: Sequence[str]) -> Example:
-        """The example with derived groups as they are now: they stay so until it is learned."""
+    def with_derived(self, example: Example, names: Sequence[str]) -> Example:
+        """Return the example with derived groups as they are now, fixed until it is learned."""
         names = [name for name in names if name not in example.groups]
         return example.with_groups(self.derived(example, names)) if names else example
 
@@ -175,17 +182,17 @@ class Driver(ABC):
     def derived(
         self, example: Example, names: Sequence[str]
     ) -> Mapping[str, Sequence[tuple[str, float]]]:
-        """The features of derived groups of an example, by name, as they are now."""
+        """Return the features of an example's derived groups as they are now, by group."""
 
     @abstractmethod
     def recipes(self) -> Mapping[str, Recipe]:
-        """All derived groups that were tried, with what was learned about their columns."""
+        """Return all derived groups tried so far, with what was learned about their columns."""
 
     def live(self) -> list[LiveModel]:
-        """The live models, the champion first."""
+        """Return the live models, the champion first."""
         core, facts = self.core, self.observed
         if isinstance(core, Contest):
-            return _contestants(core)
+            return _live_in_contest(core)
         return [
             LiveModel(
                 config=c,
@@ -201,7 +208,7 @@ class Driver(ABC):
     def summary(
         self, skipped: Mapping[str, int], first: Mapping[str, str], expired: int
     ) -> Summary:
-        """Where the run stands; rows and tickets that came to nothing are the caller's."""
+        """Summarize the run; the caller provides skipped rows and the count of expired tickets."""
         core, served = self.core, self.served
         weight = served.weight or 1.0
         return Summary(
@@ -210,7 +217,7 @@ class Driver(ABC):
             loss=served.mean if served.weight > 0 else None,
             loss_name=self.loss.name,
             metrics={key: total / weight for key, total in self.metrics.items()},
-            baseline_loss=self.alone.mean if self.alone.n else None,
+            baseline_loss=self.baseline.mean if self.baseline.n else None,
             champion=core.champion,
             promotions=self.promotions,
             decisions=self.decision_count,
@@ -221,32 +228,38 @@ class Driver(ABC):
         )
 
     def _notes(self) -> tuple[str, ...]:
-        """What the rules could not do here."""
+        """Return notes on rules that could not be applied with this pool."""
         starting = self._core.starting
         if isinstance(starting, HeadStart) and not isinstance(self.pool, Copies):
-            told = f"{type(self.pool).__name__} cannot copy a model: challengers start empty"
-            return (f"{told}, without the head start of the rules",)
+            pool = type(self.pool).__name__
+            return (
+                f"{pool} cannot copy a model: challengers start empty, without the head start "
+                "of the rules",
+            )
         return ()
 
     def _start_challenging(self) -> None:
-        """Lines 2 and 5, if there are groups that the oracle has not been shown."""
+        """Run lines 2 and 5 if there are groups that the oracle has not been called with."""
         groups = tuple(self.observed.groups)
-        if groups == self._groups:
+        if groups == self._oracle_groups:
             return
         failures = len(self._failures)
-        self._early += self._do(self._core.begin(self.observed))
-        self._groups = groups if len(self._failures) == failures else None
-        if self._groups is None and isinstance(self._core, Contest) and not self._core.S:
-            self._core.decide_anyway = False  # it is begun again with the next example
-        alone = isinstance(self._core, Contest) and self._core.budget < 2
-        self._begun = bool(self._core.S) or alone
+        self._unreported += self._apply(self._core.begin(self.observed))
+        self._oracle_groups = groups if len(self._failures) == failures else None
+        if self._oracle_groups is None and isinstance(self._core, Contest) and not self._core.S:
+            self._core.decide_anyway = False  # the next example begins again
+        champion_only = isinstance(self._core, Contest) and self._core.budget < 2
+        self._begun = bool(self._core.S) or champion_only
 
-    def _take_early(self) -> list[Decision]:
-        decisions, self._early = self._early, []
+    def _take_unreported(self) -> list[Decision]:
+        decisions, self._unreported = self._unreported, []
         return decisions
 
-    def _raise_failures(self) -> None:
-        """Raise what failed in this call, once; the first of them, with a note on the others."""
+    def raise_failures(self) -> None:
+        """Raise the first failure of the oracle or of a start since the last call, if any.
+
+        A note on the exception says how many more there were.
+        """
         if self._failures:
             failures = list(self._failures)
             self._failures.clear()
@@ -255,45 +268,47 @@ class Driver(ABC):
             raise failures[0]
 
     def _ask(self, champion: Config, groups: Sequence[str]) -> list[Config]:
-        """Ask the oracle; if it fails, nothing is proposed and the step comes to its end."""
+        """Ask the oracle; if it fails, nothing is proposed and the step is completed."""
         try:
             return proposals_of(self._oracle, champion, groups)
         except Exception as error:
             self._failures.append(error)
             return []
 
-    def _do(self, decisions: Sequence[Decision]) -> list[Decision]:
-        """Do to the pool what was decided; returns what was done.
+    def _apply(self, decisions: Sequence[Decision]) -> list[Decision]:
+        """Apply decisions to the pool, and return those that took effect.
 
         A challenger that the learner refuses is withdrawn, so that pool and core agree.
         """
-        done: list[Decision] = []
+        applied: list[Decision] = []
         for decision in decisions:
             if isinstance(decision, Retired):
                 self.pool.stop(decision.config)
-                del self._births[decision.config]
+                del self._incarnations[decision.config]
             elif isinstance(decision, WentLive):
                 self._derive(decision.config.derived)
                 try:
-                    start(self.pool, self._core.starting, self._core.champion, decision.config)
+                    start_model(
+                        self.pool, self._core.starting, self._core.champion, decision.config
+                    )
                 except Exception as error:
                     self._core.withdraw(decision.config)
-                    self._withdrawn = True  # a slot is free again
+                    self._withdrawn = True  # its slot is free again
                     self._failures.append(error)
                     continue
-                self._births[decision.config] = self._born
-                self._born += 1
+                self._incarnations[decision.config] = self._next_incarnation
+                self._next_incarnation += 1
             elif isinstance(decision, Promoted):
                 self.promotions += 1
                 if isinstance(self.pool, Copies):
                     self.pool.undamp(decision.config)
-            done.append(decision)
-        self.decisions.extend(done)
-        self.decision_count += len(done)
-        return done
+            applied.append(decision)
+        self.decisions.extend(applied)
+        self.decision_count += len(applied)
+        return applied
 
 
-def start(pool: LivePool, starting: Starting, champion: Config, config: Config) -> None:
+def start_model(pool: LivePool, starting: Starting, champion: Config, config: Config) -> None:
     """Give `config` a model: a copy of the champion's where rules and pool allow it, else empty.
 
     >>> from chacha.data.text_parser import parse_line
@@ -301,24 +316,24 @@ def start(pool: LivePool, starting: Starting, champion: Config, config: Config) 
     >>> pool = ReferencePool()
     >>> pool.start(Config())
     >>> _ = pool.learn(parse_line("1 |a x |b y"))
-    >>> start(pool, HeadStart(), Config(), Config(["ab"]))
+    >>> start_model(pool, HeadStart(), Config(), Config(["ab"]))
     >>> len(set(pool.predict(parse_line("|a x |b y")).values()))
     1
     """
     if isinstance(starting, HeadStart) and isinstance(pool, Copies):
         try:
             pool.copy(champion, config, starting.damping)
-        except PoolError:  # not every option can differ from the source's
+        except PoolError:  # a copy cannot differ from its source in every option
             pool.start(config)
     else:
         pool.start(config)
 
 
-def _contestants(core: Contest) -> list[LiveModel]:
-    by = core.incumbent
-    serving = {by.champion, by.other} if isinstance(by, Blend) else {by}
-    rows = [LiveModel(core.champion, True, core.champion in serving, core.charged, None, None)]
-    return rows + [
+def _live_in_contest(core: Contest) -> list[LiveModel]:
+    incumbent = core.incumbent
+    serving = {incumbent.champion, incumbent.other} if isinstance(incumbent, Blend) else {incumbent}
+    champion = LiveModel(core.champion, True, core.champion in serving, core.charged, None, None)
+    return [champion] + [
         LiveModel(c, False, c in serving, pairing.n, core.lease[c], None, pairing)
         for c, pairing in core.pairings.items()
     ]

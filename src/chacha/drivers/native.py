@@ -1,8 +1,8 @@
-"""The algorithm around the native engine: models, statistics and tests in one native pass.
+"""The driver for the native pool: models, statistics and tests run in one native pass.
 
-The engine stops when something happens: a test fires, a lease ends, a group appears for the
-first time. Then the core decides, in Python, from the engine's sums. For every chunk of a
-stream, down to single examples, decisions and predictions are the same.
+The engine returns to Python when there is something to decide: a test fires, a lease ends, or a
+group appears for the first time. The core then decides in Python, from the engine's sums. However
+a stream is divided, down to single examples, decisions and predictions are the same.
 """
 
 from __future__ import annotations
@@ -18,41 +18,39 @@ from chacha.config.derived_groups import DerivedFeatures
 from chacha.data.example import Example
 from chacha.drivers.base import Core, Driver, Forecast
 from chacha.drivers.native_facts import NativeStreamFacts
-from chacha.drivers.native_state import EngineSync, ServedBy, engine_sync, served_by
-from chacha.drivers.python import PythonDriver
+from chacha.drivers.native_state import EngineSync, ServingModels, served_by
 from chacha.drivers.records import ServedPredictions, Step
 from chacha.errors import PoolError
 from chacha.features.derivation import Recipe
 from chacha.interrupts import Uninterrupted
 from chacha.losses import Loss
-from chacha.pools.base import LivePool
 from chacha.pools.native import NativePool, native_line
 from chacha.rules.contest.blending import Blend
 from chacha.rules.decisions import Decision
 from chacha.rules.standing import Standing
 
-__all__ = ["BlockProgress", "NativeDriver", "Status", "make_driver"]
+__all__ = ["BlockProgress", "NativeDriver", "Status"]
 
 
 class Status(IntEnum):
-    """Why the engine stopped."""
+    """Why the engine returned."""
 
     FINE = 0
-    """All was learned."""
+    """Everything was learned."""
     DECIDE = 1
     """A test fired or a lease ended."""
     BEGIN = 2
-    """The next example shows a new group, and has not been learned."""
+    """The next example, not learned yet, has a new group."""
     BAD = 3
-    """The next row needs a second look, and has not been learned."""
-    ENOUGH = 4
-    """Time to look around."""
+    """The next row, not learned yet, needs the slow path: the engine cannot read it."""
+    PAUSED = 4
+    """A bounded amount of work was done, or memory ran out after some examples."""
     OVERDUE = 5
-    """Ctrl-C came between an earlier example and its decision; the next has not been learned."""
+    """Ctrl-C came between an earlier example and its decision; the next is not learned yet."""
 
 
 class BlockProgress(NamedTuple):
-    """How far a block was learned, and what came of it."""
+    """How far a block was learned, and the decisions that followed."""
 
     status: Status
     at: int
@@ -60,26 +58,6 @@ class BlockProgress(NamedTuple):
     decisions: list[Decision]
     served: ServedPredictions | None
     interrupted: bool
-
-
-def make_driver(core: Core, pool: LivePool, loss: Loss, **settings: Any) -> Driver:
-    """The fused driver where the engine knows all parts, else the plain one.
-
-    >>> from chacha import Config, NativePool, ReferencePool
-    >>> from chacha.rules.paper import ChampionChallengers
-    >>> from chacha import SampleComplexity, Squared
-    >>> def core():
-    ...     return ChampionChallengers(
-    ...         Config(), budget=2, oracle=lambda c, groups: [], evidence=SampleComplexity()
-    ...     )
-    >>> for pool in (NativePool(), ReferencePool()):
-    ...     type(make_driver(core(), pool, Squared(), bits=18, baseline=False)).__name__
-    'NativeDriver'
-    'PythonDriver'
-    """
-    if type(pool) is NativePool and (link := engine_sync(core, pool, loss)) is not None:
-        return NativeDriver(core, pool, loss, link, **settings)
-    return PythonDriver(core, pool, loss, **settings)
 
 
 class NativeDriver(Driver):
@@ -90,7 +68,7 @@ class NativeDriver(Driver):
         core: Core,
         pool: NativePool,
         loss: Loss,
-        link: EngineSync,
+        sync: EngineSync,
         *,
         bits: int,
         baseline: bool,
@@ -101,21 +79,21 @@ class NativeDriver(Driver):
         super().__init__(core, pool, loss, keep_decisions, features)
         self.engine = engine = pool.engine
         self._observed = NativeStreamFacts(engine, loss)
-        self._link = link
+        self._sync = sync
         engine.set_observed_bits(bits)
-        self._baseline: int | None = None
+        self._baseline_model: int | None = None
         if baseline:
-            self._baseline = pool.start_shadow(self.initial)
-            engine.set_baseline(self._baseline)
+            self._baseline_model = pool.start_shadow(self.initial)
+            engine.set_baseline(self._baseline_model)
         self._recording = False
         self._refusal: ValueError | None = None  # why the last example was not learned
-        self._config: dict[int, Config] = {}  # of the models' numbers
-        self._config_before: dict[int, Config] = {}  # as they were before the last decision
+        self._configs: dict[int, Config] = {}  # by the engine's model numbers
+        self._configs_before: dict[int, Config] = {}  # before the last decision
         self._push()
-        self._wait()
+        self._set_waiting()
 
-    def _turn_on(self, first: int) -> None:
-        self.native.turn_on(first)
+    def _turn_on_derivation(self, first: int) -> None:
+        self.native.turn_on_derivation(first)
 
     def _derive(self, names: Iterable[str]) -> None:
         self.native.derive(names)
@@ -124,12 +102,12 @@ class NativeDriver(Driver):
     def core(self) -> Core:
         """The algorithm and its state, with the engine's sums."""
         if self._core.t != self.engine.t:
-            self._sync()
+            self._pull()
         return self._core
 
     @property
     def examples(self) -> int:
-        """How many examples were learned: the engine counts them."""
+        """The number of examples learned, as counted by the engine."""
         return self.engine.t
 
     @property
@@ -139,59 +117,59 @@ class NativeDriver(Driver):
 
     @property
     def served(self) -> Standing:
-        """What the served predictions lost."""
+        """The losses of the served predictions."""
         return Standing(*self.engine.served)
 
     @property
-    def alone(self) -> Standing:
-        """What the initial configuration by itself lost."""
+    def baseline(self) -> Standing:
+        """The losses of the initial configuration, run separately."""
         return Standing(*self.engine.alone)
 
     @property
     def metrics(self) -> Mapping[str, float]:
-        """The sums of what else is reported."""
+        """The weighted sums of the other reported metrics."""
         names = self.loss.metrics(0.0, 0.0)
         return dict(zip(names, self.engine.metrics, strict=True)) if self.engine.t else {}
 
     def begin(self, example: Example) -> None:
-        """Lines 2 and 5 before anything was learned; the decisions are part of the next step."""
+        """Run lines 2 and 5 before anything is learned; the next step returns the decisions."""
         if not self._begun:
             if not self.engine.observe(native_line(example)):
-                raise _unread(example)
+                raise _unreadable(example)
             self._begin()
-            self._wait()
-        self._raise_failures()
+            self._set_waiting()
+        self.raise_failures()
 
     def predict(self, example: Example) -> Forecast:
-        """Line 6: every live model predicts, the incumbent serves. A pure read."""
+        """Line 6: return the predictions of all live models. Nothing changes."""
         models = self.native.models
         numbers = list(models.values())
-        if self._baseline is not None:
-            numbers.append(self._baseline)
+        if self._baseline_model is not None:
+            numbers.append(self._baseline_model)
         try:
-            raw = self.engine.raw(native_line(example), numbers, False)
+            predictions = self.engine.raw(native_line(example), numbers, False)
         except ValueError as error:
-            raise _unread(example, error) from error
-        if raw is None:
-            raise _unread(example)
-        alone = None if self._baseline is None else raw.pop()
-        found = dict(zip(models, raw, strict=True))
+            raise _unreadable(example, error) from error
+        if predictions is None:
+            raise _unreadable(example)
+        baseline = None if self._baseline_model is None else predictions.pop()
+        raw = dict(zip(models, predictions, strict=True))
         core = self.core
-        return Forecast(found, dict(self._births), core.incumbent, core.serve(found), alone)
+        return Forecast(raw, dict(self._incarnations), core.incumbent, core.serve(raw), baseline)
 
     def learn(self, example: Example, forecast: Forecast | None = None) -> Step:
-        """Lines 7-17, then 5."""
+        """Lines 7-17, then 5: charge the predictions, learn, decide."""
         line = native_line(example)
-        serving = self._link.serving
+        serving = self._sync.serving
         if forecast is None:
             run = lambda: self.engine.learn_line(line, None, None)  # noqa: E731
         else:
-            told = self._told(forecast)
-            run = lambda: self.engine.tell(line, *told)  # noqa: E731
+            predictions = self._predictions_of(forecast)
+            run = lambda: self.engine.tell(line, *predictions)  # noqa: E731
         decisions = self._step(run)
         if decisions is None:
-            raise _unread(example, self._refusal) from self._refusal
-        self._raise_failures()
+            raise _unreadable(example, self._refusal) from self._refusal
+        self.raise_failures()
         served_by = self._served_by(serving, decisions) if forecast is None else forecast.served_by
         served = self.loss.served(self.engine.served_raw)
         return Step(example, served, served_by, self.engine.served_loss, decisions)
@@ -199,31 +177,31 @@ class NativeDriver(Driver):
     def derived(
         self, example: Example, names: Sequence[str]
     ) -> Mapping[str, Sequence[tuple[str, float]]]:
-        """The features of derived groups of an example, by name, as they are now."""
-        found = self.engine.derived(native_line(example), list(names))
-        if found is None:
-            raise _unread(example)
-        return dict(zip(names, found, strict=True))
+        """Return the features of an example's derived groups as they are now, by group."""
+        groups = self.engine.derived(native_line(example), list(names))
+        if groups is None:
+            raise _unreadable(example)
+        return dict(zip(names, groups, strict=True))
 
     def recipes(self) -> Mapping[str, Recipe]:
-        """All derived groups that were tried, with what was learned about their columns."""
+        """Return all derived groups tried so far, with what was learned about their columns."""
         return self.native.recipes()
 
     def serve_line(self, line: str) -> float | None:
-        """The served prediction for a line of VW text; None if it needs a second look."""
+        """Return the served prediction for a line of VW text; None if it needs the slow path."""
         try:
             return self.engine.serve_line(line)
         except ValueError:
-            return None  # too large; the long way tells where it stands
+            return None  # too large; the slow path raises an error that names the place
 
     def learn_line(self, line: str, y: float | None, weight: float | None) -> list[Decision] | None:
-        """Learn a line of VW text; None if it needs a second look: then nothing has changed."""
+        """Learn a line of VW text; None if it needs the slow path: then nothing has changed."""
         decisions = self._step(lambda: self.engine.learn_line(line, y, weight))
-        self._raise_failures()
+        self.raise_failures()
         return decisions
 
     def serve_dict(self, plan: DictPlan, x: Any) -> float | None:
-        """As :meth:`serve_line`, for a dict of a known form."""
+        """Return the served prediction for a dict that fits `plan`, as :meth:`serve_line` does."""
         try:
             return self.engine.serve_dict(plan, x)
         except ValueError:
@@ -232,42 +210,38 @@ class NativeDriver(Driver):
     def learn_dict(
         self, plan: DictPlan, x: Any, y: float | None, weight: float | None
     ) -> list[Decision] | None:
-        """As :meth:`learn_line`, for a dict of a known form."""
+        """Learn a dict that fits `plan`, as :meth:`learn_line` does."""
         decisions = self._step(lambda: self.engine.learn_dict(plan, x, y, weight))
-        self._raise_failures()
+        self.raise_failures()
         return decisions
 
     def advance_text(self, data: bytes | bytearray, at: int, end: int, limit: int) -> BlockProgress:
-        """Learn the lines of VW text in the bytes from `at` to `end`, until something happens."""
+        """Learn VW text in the bytes from `at` to `end`, until there is something to decide."""
         return self._advance(lambda a, n: self.engine.advance_text(data, a, end, n), at, limit)
 
     def advance_columns(self, block: NativeBlock, row: int, end: int, limit: int) -> BlockProgress:
-        """Learn the rows from `row` to `end` of a table, until something happens."""
+        """Learn the rows of a table from `row` to `end`, until there is something to decide."""
         return self._advance(lambda r, n: self.engine.advance_columns(block, r, end, n), row, limit)
 
-    def raise_failures(self) -> None:
-        """Raise what failed in the last stretch: the oracle, or the start of a challenger."""
-        self._raise_failures()
-
-    def _told(self, forecast: Forecast) -> tuple[list[tuple[int, float]], float, float]:
-        """What a ticket holds, of the models that are still the same."""
-        models = self.native.models
-        same = [c for c in forecast.raw if forecast.births[c] == self._births.get(c)]
+    def _predictions_of(self, forecast: Forecast) -> tuple[list[tuple[int, float]], float, float]:
+        """Return a forecast's predictions of the models that are still the same, for the engine."""
+        models, then = self.native.models, forecast.incarnations
+        same = [c for c in forecast.raw if then[c] == self._incarnations.get(c)]
         raw = [(models[c], forecast.raw[c]) for c in same]
-        return raw, forecast.served, 0.0 if forecast.alone is None else forecast.alone
+        return raw, forecast.served, 0.0 if forecast.baseline is None else forecast.baseline
 
-    def _served_by(self, serving: ServedBy, decisions: Sequence[Decision]) -> Config | Blend:
-        """Who served, by what the numbers of models meant before the decisions."""
-        return served_by(serving, self._config_before if decisions else self._config)
+    def _served_by(self, serving: ServingModels, decisions: Sequence[Decision]) -> Config | Blend:
+        """Return which configuration served, by the model numbers before the decisions."""
+        return served_by(serving, self._configs_before if decisions else self._configs)
 
     def _step(self, run: Callable[[], int]) -> list[Decision] | None:
-        """One example; what was decided, or None if it needs a second look."""
+        """Learn one example, and return its decisions; None if it needs the slow path."""
         try:
             status = run()
         except ValueError as error:
             self._refusal = error
             return None
-        if status == Status.FINE and not self._early:
+        if status == Status.FINE and not self._unreported:
             return []
         if status < 0:
             self._refusal = None
@@ -284,9 +258,9 @@ class NativeDriver(Driver):
                 self._refusal = error
                 return None
             finally:
-                self._wait()
-        decisions = self._take_early()
-        self._config_before = self._config
+                self._set_waiting()
+        decisions = self._take_unreported()
+        self._configs_before = self._configs
         return decisions + self._decide() if status == Status.DECIDE else decisions
 
     def _advance(
@@ -303,16 +277,16 @@ class NativeDriver(Driver):
                 try:
                     status, at, more = run(at, 1)
                 finally:
-                    self._wait()
+                    self._set_waiting()
                 examples += more
-            decisions = self._take_early()
+            decisions = self._take_unreported()
             served = self._take_served()
             if status == Status.DECIDE:
                 decisions += self._decide()
         return BlockProgress(Status(status), at, examples, decisions, served, guard.interrupted)
 
     def record(self, wanted: bool) -> None:
-        """Whether to keep what is served, for :attr:`BlockProgress.served`."""
+        """Switch the recording of served predictions for :attr:`BlockProgress.served`."""
         self.engine.record(wanted, wanted)
         self._recording = wanted
 
@@ -321,44 +295,45 @@ class NativeDriver(Driver):
             return None
         predictions, labels, models, tags, others, shares = self.engine.take_record()
         serving = zip(models.tolist(), others.tolist(), shares.tolist(), strict=True)
-        by = [served_by(each, self._config) for each in serving]
+        by = [served_by(each, self._configs) for each in serving]
         return ServedPredictions(predictions.tolist(), labels.tolist(), by, tags)
 
     def _begin(self) -> None:
         with Uninterrupted():
-            self._sync()
+            self._pull()
             self._start_challenging()
             self._push()
 
     def _catch_up(self) -> None:
-        """Decide what is overdue; it is told with the next example."""
+        """Make an overdue decision; it is returned with the next example."""
         with Uninterrupted():
-            self._early += self._decide()
+            self._unreported += self._decide()
 
     def _decide(self) -> list[Decision]:
-        """Lines 10-17 and 5, from the engine's sums."""
+        """Run lines 10-17 and 5, from the engine's sums."""
         with Uninterrupted():
-            self._sync()
-            decisions = self._do(self._core.decide(self.observed))
+            self._pull()
+            decisions = self._apply(self._core.decide(self.observed))
             self._push()
         return decisions
 
-    def _wait(self) -> None:
-        """What the engine waits for: a new group, if the oracle had nothing to propose yet."""
-        self.engine.wait_for(0 if self._begun else 2 if self._groups is None else 1)
+    def _set_waiting(self) -> None:
+        """Set what the engine waits for: a new group, if the oracle has proposed nothing yet."""
+        waits_for = 2 if self._oracle_groups is None else 1
+        self.engine.wait_for(0 if self._begun else waits_for)
 
-    def _sync(self) -> None:
-        """The engine's sums as the core's."""
-        self._link.sync()
+    def _pull(self) -> None:
+        """Copy the engine's sums into the core."""
+        self._sync.pull()
 
     def _push(self) -> None:
-        """What was decided, to the engine."""
+        """Copy the core's decisions into the engine."""
         models = self.native.models
         decide_anyway, self._withdrawn = self._withdrawn, False
-        self._link.push(models, decide_anyway)
-        self._config = {number: c for c, number in models.items()}
+        self._sync.push(models, decide_anyway)
+        self._configs = {number: c for c, number in models.items()}
 
 
-def _unread(example: Example, error: Exception | None = None) -> PoolError:
-    told = f"{example.line!r:.80} cannot be read" if error is None else str(error)
-    return PoolError(f"{example.place or 'an example'}: {told}")
+def _unreadable(example: Example, error: Exception | None = None) -> PoolError:
+    reason = f"{example.line!r:.80} cannot be read" if error is None else str(error)
+    return PoolError(f"{example.place or 'an example'}: {reason}")

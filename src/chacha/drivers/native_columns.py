@@ -1,4 +1,4 @@
-"""Columns of a table as the native engine takes them."""
+"""Columns of a table, converted for the native engine."""
 
 from __future__ import annotations
 
@@ -23,35 +23,35 @@ __all__ = ["native_block", "native_words"]
 
 
 def native_block(block: TableBlock) -> NativeBlock:
-    """Columns as the engine takes them.
+    """Convert a block of columns for the engine.
 
     >>> labels = np.zeros(2, np.float32)
     >>> columns = {"x": [NumberColumn("x", np.ones(2))]}
     >>> native_block(TableBlock(columns, labels, place=str)).rows
     2
     """
-    made = NativeBlock(list(block.groups), block.labels, block.weights)
+    native = NativeBlock(list(block.groups), block.labels, block.weights)
     for part, columns in enumerate(block.groups.values()):
         for column in columns:
             missing = _arrays(column.missing)
             if isinstance(column, NumberColumn):
-                made.add_numbers(part, column.name, column.values, *missing)
+                native.add_numbers(part, column.name, column.values, *missing)
             elif isinstance(column, CellColumn):
-                made.add_cells(part, column.cell_of, *_cells(column.cells), *missing)
+                native.add_cells(part, column.cell_of, *_cells(column.cells), *missing)
             else:
-                made.add_cells(part, *native_words(column), *missing)
+                native.add_cells(part, *native_words(column), *missing)
     parts = list(block.groups.values())
-    made.name_cells(lambda part, row: _names(parts[part], row))
-    return made
+    native.name_cells(lambda part, row: _names(parts[part], row))
+    return native
 
 
 def _names(columns: Sequence[BlockColumn], row: int) -> list[tuple[int, str]]:
-    """The features of cells in a row: their hashes, and the names of their columns."""
-    found: list[tuple[int, str]] = []
+    """Return the hashes of a row's features, and the names of their columns."""
+    names: list[tuple[int, str]] = []
     for column in columns:
-        own = column.missing if isinstance(column, NumberColumn) else column.features(row)
-        found += [(feature.hashed, column_name(feature)) for feature in own]
-    return found
+        features = column.missing if isinstance(column, NumberColumn) else column.features(row)
+        names += [(feature.hashed, column_name(feature)) for feature in features]
+    return names
 
 
 def _arrays(features: Sequence[Feature]) -> tuple[Any, Any]:
@@ -60,22 +60,22 @@ def _arrays(features: Sequence[Feature]) -> tuple[Any, Any]:
 
 
 def _cells(cells: Sequence[Sequence[Feature]]) -> tuple[Any, Any, Any]:
-    """Where each cell begins, and the hashes and values of all."""
+    """Return the start of each cell, and the hashes and values of all features."""
     starts = np.cumsum([0, *(len(cell) for cell in cells)], dtype=np.uint32)
     return starts, *_arrays([feature for cell in cells for feature in cell])
 
 
 def native_words(column: WordsColumn) -> tuple[Any, Any, Any, Any]:
-    """The cells of texts, one for each row; -1 where there is no text."""
+    """Return the cells of a text column: their rows (-1 where a text is missing) and features."""
     texts, rows = column.texts, len(column.texts)
     _, offsets, data = texts.buffers()
     ends = np.frombuffer(offsets or bytes(4), np.int32)[texts.offset : texts.offset + rows + 1]
     letters = np.frombuffer(data or b"", np.uint8)
     starts, hashes, values, others = count_words(letters, ends, f"{column.name}=", column.seed)
-    if len(others):  # texts that are not ASCII: their words are Python's to tell
-        made = [column.features(row) for row in others.tolist()]
-        more, more_hashes, more_values = _cells(made)
-        sizes = np.diff(more)
+    if len(others):  # texts that are not ASCII are split into words in Python
+        cells = [column.features(row) for row in others.tolist()]
+        more_starts, more_hashes, more_values = _cells(cells)
+        sizes = np.diff(more_starts)
         at = np.repeat(starts[others].astype(np.int64), sizes)
         hashes, values = np.insert(hashes, at, more_hashes), np.insert(values, at, more_values)
         longer = np.zeros_like(starts)

@@ -1,8 +1,8 @@
-"""Single examples straight to the engine: the quick way of `predict_one` and `learn_one`.
+"""The fast path of `predict_one` and `learn_one`: single examples straight to the engine.
 
-A line of VW text is parsed natively. A dict of a form that was seen before is read by a plan:
-which key stands where in which group. Whatever needs a second look goes the long way, over
-:class:`~chacha.data.example.Example`; both ways give the same.
+A line of VW text is parsed natively. A dict whose keys were seen before is read by a plan, which
+says where each key goes. Everything else takes the slow path, through
+:class:`~chacha.data.example.Example`. Both paths give the same results.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from chacha.sources.values.dict_reader import is_grouped
 __all__ = ["FastPath"]
 
 MOST_PLANS = 8
-EXACT = 1 << 53  # beyond it a float skips whole numbers
+EXACT = 1 << 53  # above it, not every integer is a float
 
 
 class FastPath:
-    """The quick way, where driver and input allow it; None tells to go the long way."""
+    """The fast path, where driver and input allow it; None means that the slow path is needed."""
 
     def __init__(self, driver: Driver, reader: DictReader) -> None:
-        quick = isinstance(driver, NativeDriver) and not reader.keep_rows
-        self._driver = driver if quick and isinstance(driver, NativeDriver) else None
+        usable = isinstance(driver, NativeDriver) and not reader.keep_rows
+        self._driver = driver if usable and isinstance(driver, NativeDriver) else None
         self._reader = reader
         self._plans: list[DictPlan] = []
 
-    def serve(self, x: Any) -> float | None:
-        """The served prediction."""
+    def predict(self, x: Any) -> float | None:
+        """Return the served prediction."""
         driver = self._driver
         if driver is None:
             return None
@@ -48,7 +48,7 @@ class FastPath:
         return None
 
     def learn(self, x: Any, y: Any, weight: Any) -> list[Decision] | None:
-        """What was decided after `x` was learned."""
+        """Learn `x`, and return the decisions that followed."""
         driver = self._driver
         if driver is None:
             return None
@@ -56,14 +56,14 @@ class FastPath:
             y = float(y)
         if type(x) is str:
             return driver.learn_line(x, y, weight)
-        if type(x) is dict and not self._reader.kinds and not driver.derives_later:
+        if type(x) is dict and not self._reader.kinds and not driver.derivation_pending:
             for plan in self._plans:
                 if (decisions := driver.learn_dict(plan, x, y, weight)) is not None:
                     return decisions
         return None
 
-    def remember(self, x: Any) -> None:
-        """`x` went the long way and was good; one of its form need not again."""
+    def add_plan(self, x: Any) -> None:
+        """Plan for dicts with the keys of `x`, which was read successfully on the slow path."""
         reader = self._reader
         if self._driver is None or type(x) is not dict or reader.kinds:
             return
@@ -72,7 +72,7 @@ class FastPath:
 
 
 def _plan(x: Mapping[Any, Any], reader: DictReader) -> DictPlan | None:
-    """How to read dicts with the keys of `x`; None if it takes more than a plan can hold."""
+    """Return how to read dicts with the keys of `x`; None if a plan cannot express it."""
     grouped = is_grouped(x)
     if not x or (not grouped and reader.grouping is None):
         return None

@@ -1,4 +1,7 @@
-"""Links: a rulebook's state, in the native engine and back. The engine keeps it while it runs."""
+"""Synchronization of the rules' state with the native engine, which holds it while it runs.
+
+`push` copies the state of the core into the engine, `pull` copies the engine's sums back.
+"""
 
 from __future__ import annotations
 
@@ -19,29 +22,41 @@ from chacha.rules.paper.bounds import SampleComplexity
 from chacha.rules.paper.champion import ChampionChallengers
 from chacha.rules.paper.scheduler import FOREVER
 
-__all__ = ["ContestSync", "EngineSync", "PaperSync", "engine_sync"]
+__all__ = [
+    "ContestSync",
+    "EngineSync",
+    "NativeScreen",
+    "PaperSync",
+    "ServingModels",
+    "engine_sync",
+    "served_by",
+]
 
-ServedBy = tuple[int, int, float]  # the champion, who is blended in, and its share
+ServingModels = tuple[int, int, float]
+"""The model numbers of the champion and of the challenger blended in, and the latter's share."""
 
 
 class EngineSync(Protocol):
-    """What a driver needs to keep the engine and the algorithm together."""
+    """Keeps the state of the engine and of the algorithm's core equal."""
 
-    def sync(self) -> None:
-        """The engine's sums as the algorithm's."""
+    def pull(self) -> None:
+        """Copy the engine's sums into the core."""
 
     def push(self, models: Mapping[Config, int], decide_anyway: bool) -> None:
-        """What was decided, to the engine."""
+        """Copy the core's decisions into the engine."""
 
     @property
-    def serving(self) -> ServedBy:
-        """Who serves the next example, by the numbers of the models."""
+    def serving(self) -> ServingModels:
+        """The models that serve the next example, by number."""
 
 
 def engine_sync(
     core: ChampionChallengers | Contest, pool: NativePool, loss: Loss
 ) -> EngineSync | None:
-    """The link for an algorithm whose parts the engine knows; None if it does not."""
+    """Return the synchronization for a core, or None if the engine does not implement its parts.
+
+    The engine implements the built-in classes only: a subclass may override any of their rules.
+    """
     if type(loss) not in LOSSES.values():
         return None
     if isinstance(core, ChampionChallengers):
@@ -62,11 +77,11 @@ def _loss_rules(loss: Loss) -> dict[str, Any]:
 
 
 class PaperSync:
-    """Algorithm 1: standings and bounds."""
+    """Synchronization of Algorithm 1: standings and bounds."""
 
     def __init__(self, core: ChampionChallengers, engine: Engine, loss: Loss) -> None:
         self.core, self.engine = core, engine
-        self.config: dict[int, Config] = {}
+        self.configs: dict[int, Config] = {}
         evidence = core.evidence
         assert isinstance(evidence, SampleComplexity)
         engine.set_rules(
@@ -83,32 +98,32 @@ class PaperSync:
         )
 
     @property
-    def serving(self) -> ServedBy:
-        """The incumbent."""
+    def serving(self) -> ServingModels:
+        """The incumbent, by number."""
         incumbent = self.engine.incumbent
         return incumbent, incumbent, 0.0
 
-    def sync(self) -> None:
-        """The engine's sums as the algorithm's."""
+    def pull(self) -> None:
+        """Copy the engine's sums into the core."""
         core, engine = self.core, self.engine
         core.t = engine.t
-        core.incumbent = self.config[engine.incumbent]
-        models = {c: number for number, c in self.config.items()}
+        core.incumbent = self.configs[engine.incumbent]
+        models = {c: number for number, c in self.configs.items()}
         for c in core.live:
             standing = core.standing[c]
             standing.n, standing.total, standing.weight = engine.standing(models[c])
 
     def push(self, models: Mapping[Config, int], decide_anyway: bool) -> None:
-        """What was decided, to the engine."""
+        """Copy the core's decisions into the engine."""
         core = self.core
         tested, lease = core.tested, core.scheduler.lease
         contenders = [(models[c], c in tested, lease.get(c, FOREVER)) for c in core.live]
         self.engine.set_contenders(contenders, models[core.incumbent], len(core.S), decide_anyway)
-        self.config = {number: c for c, number in models.items()}
+        self.configs = {number: c for c, number in models.items()}
 
 
 class ContestSync:
-    """The recommended rules: pairings, blends, the screen."""
+    """Synchronization of the recommended rules: pairings, blends, the screen."""
 
     def __init__(self, core: Contest, pool: NativePool, loss: Loss) -> None:
         self.core, self.engine = core, pool.engine
@@ -140,19 +155,18 @@ class ContestSync:
         )
 
     @property
-    def serving(self) -> ServedBy:
-        """The champion, and who is blended in."""
+    def serving(self) -> ServingModels:
+        """The champion and the challenger blended in, by number."""
         return self.engine.serving
 
-    def sync(self) -> None:
-        """The engine's sums as the algorithm's."""
+    def pull(self) -> None:
+        """Copy the engine's sums into the core."""
         core, serving = self.core, self.core.serving
         core.t = self.engine.t
-        self.screen.look_again()
-        challengers, told, core.level, core.charged = self.engine.contest
-        other, serving.share, serving.max_distance, serving.served_loss, serving.champion_loss = (
-            told
-        )
+        self.screen.invalidate()
+        challengers, blend, core.level, core.charged = self.engine.contest
+        other, serving.share, serving.max_distance, *losses = blend
+        serving.served_loss, serving.champion_loss = losses
         live = core.B
         serving.other = None if other < 0 else live[other]
         for c, (_, _, pairing, helping) in zip(live, challengers, strict=True):
@@ -161,19 +175,21 @@ class ContestSync:
             serving.gains[c] = BlendGain(*helping)
 
     def push(self, models: Mapping[Config, int], decide_anyway: bool) -> None:
-        """What was decided, to the engine."""
+        """Copy the core's decisions into the engine."""
         core, serving = self.core, self.core.serving
         live = core.B
         challengers: list[Any] = []
         for c in live:
             pairing, helping = core.pairings[c], serving.gains.get(c) or BlendGain()
-            challengers.append((models[c], core.lease[c], _FACTS(pairing), _SUMS(helping)))
+            challengers.append(
+                (models[c], core.lease[c], _PAIRING_FIELDS(pairing), _HELPING_FIELDS(helping))
+            )
         decide_anyway = decide_anyway or core.decide_anyway
         other = -1 if serving.other is None else live.index(serving.other)
         losses = serving.served_loss, serving.champion_loss
-        told = (other, serving.share, serving.max_distance, *losses)
+        blend = (other, serving.share, serving.max_distance, *losses)
         self.engine.set_contest(
-            models[core.champion], challengers, told, core.level, core.charged, decide_anyway
+            models[core.champion], challengers, blend, core.level, core.charged, decide_anyway
         )
 
 
@@ -183,51 +199,51 @@ PAIRING = (
     *("champion_loss", "loss"),
 )
 HELPING = ("n", "none", "half", "whole", "squares", "square_distance")
-_FACTS, _SUMS = attrgetter(*PAIRING), attrgetter(*HELPING)
+_PAIRING_FIELDS, _HELPING_FIELDS = attrgetter(*PAIRING), attrgetter(*HELPING)
 
 
 class NativeScreen:
-    """The engine's screen. What it has found stays the same while one decision is made."""
+    """The engine's screen. Gains are read once for each decision, so they stay the same in it."""
 
     def __init__(self, pool: NativePool, looks: int) -> None:
         self.pool, self.engine, self.looks = pool, pool.engine, looks
         self._products: Sequence[Product] = ()
         self._sizes: Mapping[str, int] = {}
-        self._cells: dict[Product, int] = {}  # as long as the sizes are the same
+        self._cells: dict[Product, int] = {}  # valid while the sizes are the same
         self._gains: Mapping[Product, float] | None = None
         self._widths, self._stale = Widths({}), True
 
     @property
     def products(self) -> Sequence[Product]:
-        """The candidates at hand."""
+        """The candidates on the screen."""
         return self._products
 
     @property
     def ready(self) -> bool:
-        """Whether every candidate had its looks, or its chances to be looked at."""
+        """Whether every candidate was examined `looks` times, or had as many opportunities."""
         return self.engine.screen_rounds >= self.looks
 
     def gains(self) -> Mapping[Product, float]:
-        """What each candidate saved, per look; only of those that were looked at."""
+        """Return the loss each candidate saved per look; only for those that were examined."""
         if self._gains is None:
-            every, found = self.engine.screened
-            pairs = zip(self._products, found, strict=True)
-            self._gains = dict(pairs if every else filter(_is_known, pairs))
+            every, gains = self.engine.screened
+            pairs = zip(self._products, gains, strict=True)
+            self._gains = dict(pairs if every else filter(_is_examined, pairs))
         return self._gains
 
     def width(self, config: Config) -> float:
-        """Features that the configuration gives an example, about."""
-        return self._now().of_config(config)
+        """Return the approximate number of features of the configuration in an example."""
+        return self._current_widths().of_config(config)
 
     def width_of(self, product: Product) -> float:
-        """Features that the product gives an example, about."""
-        return self._now().of_product(product)
+        """Return the approximate number of features of the product in an example."""
+        return self._current_widths().of_product(product)
 
-    def look_again(self) -> None:
-        """Examples were learned since."""
+    def invalidate(self) -> None:
+        """Drop cached gains and widths: examples were learned since."""
         self._gains, self._stale = None, True
 
-    def _now(self) -> Widths:
+    def _current_widths(self) -> Widths:
         if self._stale:
             examples, active = self.engine.active
             means = mean_features(dict(active), examples, self._sizes)
@@ -237,30 +253,30 @@ class NativeScreen:
         return self._widths
 
     def set(self, products: Sequence[Product], sizes: Mapping[str, int]) -> None:
-        """Begin anew with these candidates; `sizes` has the distinct features of the groups."""
+        """Replace the candidates; `sizes` has the number of distinct features of each group."""
         self.pool.derive(p[0] for p in products if len(p) == 1)
         if sizes != self._sizes:
             self._cells.clear()
-        known = self._cells
+        cells = self._cells
         for p in products:
-            if p not in known:
-                known[p] = cells_for(p, sizes)
-        self.engine.set_screen([(p, known[p]) for p in products])
+            if p not in cells:
+                cells[p] = cells_for(p, sizes)
+        self.engine.set_screen([(p, cells[p]) for p in products])
         self._products, self._sizes = products, sizes
-        self.look_again()
+        self.invalidate()
 
 
-def _is_known(pair: tuple[Product, float]) -> bool:
+def _is_examined(pair: tuple[Product, float]) -> bool:
     return math.isfinite(pair[1])
 
 
-def served_by(serving: ServedBy, config: Mapping[int, Config]) -> Config | Blend:
-    """Who served, of the numbers of models.
+def served_by(serving: ServingModels, configs: Mapping[int, Config]) -> Config | Blend:
+    """Return the configuration or blend that served, given the configurations by model number.
 
     >>> print(served_by((0, 1, 0.25), {0: Config(), 1: Config(["ab"])}))
     0.75 of no interactions, 0.25 of interactions ab
     """
     champion, other, share = serving
     if share in (0.0, 1.0):
-        return config[other if share else champion]
-    return Blend(config[champion], config[other], share)
+        return configs[other if share else champion]
+    return Blend(configs[champion], configs[other], share)

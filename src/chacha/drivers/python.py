@@ -1,4 +1,4 @@
-"""The algorithm around any pool, one example at a time: everything in Python."""
+"""The driver for any pool: one example at a time, everything in Python."""
 
 from __future__ import annotations
 
@@ -50,16 +50,16 @@ class PythonDriver(Driver):
         if isinstance(core, Contest) and isinstance(core.screen, Screen):
             core.screen.derive = self._derive
         self._observed = ObservedStream(bits, loss)
-        self._served, self._alone = Standing(), Standing()
+        self._served, self._baseline = Standing(), Standing()
         self._metrics: dict[str, float] = {}
-        self._baseline: LivePool | None = None
+        self._baseline_pool: LivePool | None = None
         if baseline:
-            self._baseline = pool.fresh()
-            self._baseline.start(self.initial)
+            self._baseline_pool = pool.fresh()
+            self._baseline_pool.start(self.initial)
 
     @property
     def examples(self) -> int:
-        """How many examples were learned."""
+        """The number of examples learned."""
         return self._core.t
 
     @property
@@ -69,20 +69,20 @@ class PythonDriver(Driver):
 
     @property
     def served(self) -> Standing:
-        """What the served predictions lost."""
+        """The losses of the served predictions."""
         return self._served
 
     @property
-    def alone(self) -> Standing:
-        """What the initial configuration by itself lost."""
-        return self._alone
+    def baseline(self) -> Standing:
+        """The losses of the initial configuration, run separately."""
+        return self._baseline
 
     @property
     def metrics(self) -> Mapping[str, float]:
-        """The sums of what else is reported."""
+        """The weighted sums of the other reported metrics."""
         return self._metrics
 
-    def _turn_on(self, first: int) -> None:
+    def _turn_on_derivation(self, first: int) -> None:
         self._derivation.turn_on(first)
 
     def _derive(self, names: Iterable[str]) -> None:
@@ -91,63 +91,65 @@ class PythonDriver(Driver):
     def derived(
         self, example: Example, names: Sequence[str]
     ) -> Mapping[str, Sequence[tuple[str, float]]]:
-        """The features of derived groups of an example, by name, as they are now."""
-        made = self._derivation.derive(example).derived
-        return {name: [(f.name, f.value) for f in made.get(name, ())] for name in names}
+        """Return the features of an example's derived groups as they are now, by group."""
+        groups = self._derivation.derive(example).derived
+        return {name: [(f.name, f.value) for f in groups.get(name, ())] for name in names}
 
     def recipes(self) -> Mapping[str, Recipe]:
-        """All derived groups that were tried, with what was learned about their columns."""
+        """Return all derived groups tried so far, with what was learned about their columns."""
         return self._derivation.recipes
 
     def begin(self, example: Example) -> None:
-        """Lines 2 and 5 before anything was learned; the decisions are part of the next step."""
+        """Run lines 2 and 5 before anything is learned; the next step returns the decisions."""
         self._begin(example)
-        self._raise_failures()
+        self.raise_failures()
 
     def _begin(self, example: Example) -> None:
-        """Lines 2 and 5, once an example shows groups that the oracle can work with."""
+        """Run lines 2 and 5 once an example shows groups that the oracle can work with."""
         if not self._begun:
             self._observed.observe(self._derivation.derive(example))
             self._start_challenging()
 
     def predict(self, example: Example) -> Forecast:
-        """Line 6: every live model predicts, the incumbent serves. A pure read."""
+        """Line 6: return the predictions of all live models. Nothing changes."""
         example = self._derivation.derive(example)
         raw = self.pool.predict(example)
-        alone = self._baseline.predict(example)[self.initial] if self._baseline else None
+        baseline = None
+        if self._baseline_pool is not None:
+            baseline = self._baseline_pool.predict(example)[self.initial]
         core = self._core
-        return Forecast(raw, dict(self._births), core.incumbent, core.serve(raw), alone)
+        return Forecast(raw, dict(self._incarnations), core.incumbent, core.serve(raw), baseline)
 
     def learn(self, example: Example, forecast: Forecast | None = None) -> Step:
-        """Lines 7-17, then 5."""
+        """Lines 7-17, then 5: charge the predictions, learn, decide."""
         assert example.label is not None, "only labelled examples are learned"
         y, weight = example.label, example.weight
         self._begin(example)
-        whole = self._derivation.derive(example)
-        self._observed.observe(whole)
-        now = self.pool.learn(whole)
-        decisions = self._take_early()
+        complete = self._derivation.derive(example)
+        self._observed.observe(complete)
+        now = self.pool.learn(complete)
+        decisions = self._take_unreported()
         if forecast is None:
             core = self._core
-            forecast = Forecast(now, self._births, core.incumbent, core.serve(now))
+            forecast = Forecast(now, self._incarnations, core.incumbent, core.serve(now))
         loss = self._charge(forecast.served, y, weight)
-        if self._baseline is not None:
-            alone = self._baseline.learn(whole)[self.initial]
-            alone = alone if forecast.alone is None else forecast.alone
-            self._alone.add(self.loss.loss(alone, y), weight)
-        births = forecast.births
-        raw = {c: p for c, p in forecast.raw.items() if births[c] == self._births.get(c)}
-        scored = ScoredExample(whole, raw, forecast.served, y, weight, self.loss)
+        if self._baseline_pool is not None:
+            baseline = self._baseline_pool.learn(complete)[self.initial]
+            baseline = baseline if forecast.baseline is None else forecast.baseline
+            self._baseline.add(self.loss.loss(baseline, y), weight)
+        then, now_live = forecast.incarnations, self._incarnations
+        raw = {c: p for c, p in forecast.raw.items() if then[c] == now_live.get(c)}
+        scored = ScoredExample(complete, raw, forecast.served, y, weight, self.loss)
         self._core.charge(scored, self._observed)
-        self._derivation.observe(whole)
+        self._derivation.observe(complete)
         self._observed.columns = self._derivation.columns
-        decisions += self._do(self._core.decide(self._observed))
-        self._raise_failures()
+        decisions += self._apply(self._core.decide(self._observed))
+        self.raise_failures()
         served = self.loss.served(forecast.served)
         return Step(example, served, forecast.served_by, loss, decisions)
 
     def _charge(self, served: float, y: float, weight: float) -> float:
-        """The loss of the served prediction, unclipped; kept in the means."""
+        """Add the unclipped loss of the served prediction to the sums, and return it."""
         loss = self.loss.loss(served, y)
         self._served.add(loss, weight)
         for key, value in self.loss.metrics(served, y).items():

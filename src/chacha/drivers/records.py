@@ -1,4 +1,4 @@
-"""Records that tell where a model stands: a live model, a step, a summary."""
+"""Records of a run: a live model, a step, a chunk, a summary."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from chacha.rules.contest.blending import Blend
 from chacha.rules.decisions import Decision
 from chacha.rules.paper.bounds import Bound
 
-__all__ = ["LiveModel", "ServedPredictions", "Step", "Chunk", "Summary", "derived_names"]
+__all__ = ["Chunk", "LiveModel", "ServedPredictions", "Step", "Summary", "derived_names"]
 
 
 class LiveModel(NamedTuple):
-    """One live model: its configuration, role, examples, lease and bound.
+    """One live model: its configuration, its role, its examples, its lease and its bound.
 
     >>> import chacha
     >>> chacha.ChaCha.paper(pool=chacha.ReferencePool()).live[0].champion
@@ -34,7 +34,7 @@ class LiveModel(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One example of a run: what was served, by whom, and what was decided after it.
+    """One learned example: the served prediction, which model served it, and the decisions.
 
     >>> import chacha
     >>> model = chacha.ChaCha.paper(pool=chacha.ReferencePool())
@@ -51,7 +51,7 @@ class Step(NamedTuple):
 
 
 class ServedPredictions(NamedTuple):
-    """What was served, example by example.
+    """The served predictions of a chunk, with the label, the server and the tag of each example.
 
     >>> ServedPredictions([0.5], [1.0], [Config()], [""]).predictions
     [0.5]
@@ -64,13 +64,13 @@ class ServedPredictions(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """Some examples of a run, at most up to the next decision.
+    """Consecutive examples of a run, at most up to the next decision.
 
-    `decisions` were made after the last of them; `served` is there if it was asked for.
+    `decisions` were made after the last of them. `served` is None unless recording was requested.
 
     >>> import chacha
     >>> model = chacha.ChaCha.paper()
-    >>> [s.examples for s in model.chunks(chacha.open_source("synth:fried"), limit=1)]
+    >>> [chunk.examples for chunk in model.chunks(chacha.open_source("synth:fried"), limit=1)]
     [1]
     """
 
@@ -81,7 +81,7 @@ class Chunk(NamedTuple):
 
 @dataclass(frozen=True)
 class Summary:
-    """Where a model stands. Prints as a few lines for people.
+    """The results of a run so far. `print` shows them as a few lines of text.
 
     `loss` is the mean progressive loss of the served predictions, unclipped.
 
@@ -110,14 +110,14 @@ class Summary:
         loss = "none yet" if self.loss is None else f"{self.loss:.6g}"
         lines = [
             f"champion: {self.champion}",
-            f"same as: vw {self.champion.vw_args()}".rstrip() + _told_derived(self.champion),
+            f"same as: vw {self.champion.vw_args()}".rstrip() + _derived_comment(self.champion),
             f"served {self.loss_name} loss {loss} over {_count(self.examples, 'example')}, "
             f"{_count(self.promotions, 'promotion')}, {_count(self.challengers, 'challenger')}",
         ]
         if self.baseline_loss is not None and self.loss is not None:
             change = self.loss / self.baseline_loss - 1 if self.baseline_loss else 0.0
-            alone = f"{self.baseline_loss:.6g} ({change:+.1%})"
-            lines.append(f"the initial configuration alone: {alone}")
+            baseline = f"{self.baseline_loss:.6g} ({change:+.1%})"
+            lines.append(f"the initial configuration alone: {baseline}")
         if self.skipped:
             lines.append(f"skipped {_count(sum(self.skipped.values()), 'row')}:")
             for reason, count in self.skipped.items():
@@ -130,7 +130,7 @@ class Summary:
 
 
 def derived_names(config: Config) -> list[str]:
-    """The derived groups of a configuration and their products, as people read them.
+    """Return the derived groups of a configuration and their products, as readable names.
 
     >>> derived_names(Config([("bins(a,16)", "hour"), "ab"], derived=["bins(a,16)"]))
     ['bins(a,16)', 'bins(a,16)*hour']
@@ -139,8 +139,8 @@ def derived_names(config: Config) -> list[str]:
     return [*config.derived, *map(show_product, products)]
 
 
-def _told_derived(champion: Config) -> str:
-    """What a reader of VW's command line must know of derived groups."""
+def _derived_comment(champion: Config) -> str:
+    """Return a comment on derived groups for readers of the VW command line."""
     names = derived_names(champion)
     return f"  # on the stream of chacha transform, with {', '.join(names)}" if names else ""
 

@@ -1,4 +1,4 @@
-"""What leaves a run: models for Vowpal Wabbit, and streams with derived features."""
+"""Export: models for Vowpal Wabbit, and streams with derived features."""
 
 from __future__ import annotations
 

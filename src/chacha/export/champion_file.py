@@ -1,4 +1,4 @@
-"""A champion as a file of Vowpal Wabbit, and a file of Vowpal Wabbit as a champion."""
+"""The champion as a Vowpal Wabbit model file, and a model file as the first champion."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ __all__ = ["load_champion", "save_champion", "settings_of"]
 
 
 def save_champion(model: Any, path: str | PathLike[str]) -> None:
-    """Write the champion of a model as a VW model file, with its derived groups beside it.
+    """Write the champion of a model as a VW model file, with a file of its derived groups.
 
-    What stood there of another model is removed, so that it misleads nobody.
+    A file of derived groups from another model in the same place is removed, because it would not
+    match.
     """
     save = cast("Callable[[Config, Any], None] | None", getattr(model.pool, "to_vw", None))
     if save is None:
@@ -35,40 +36,44 @@ def save_champion(model: Any, path: str | PathLike[str]) -> None:
     try:
         Path(beside).unlink(missing_ok=True)
     except OSError as error:
-        fail(beside, f"it is of another model and cannot be removed: {error.strerror}", error)
+        fail(beside, f"belongs to another model and cannot be removed: {error.strerror}", error)
     if not transform.empty:
         transform.save(path)
 
 
 def settings_of(path: str | PathLike[str], settings: Settings) -> tuple[VWModel, Settings]:
-    """The model in a file, and the settings with which it goes on.
+    """Return the model in a file, and the settings to continue with.
 
-    What the file holds about the configuration is the initial one; the loss is the file's too,
-    unless another is given.
+    The configuration in the file becomes the initial one. The loss is that of the file too, unless
+    the settings name another.
     """
-    found = read_vw_model(path)
-    init: dict[str, Any] = {"interactions": found.config.interactions, **found.config.values}
+    vw_model = read_vw_model(path)
+    config = vw_model.config
+    init: dict[str, Any] = {"interactions": config.interactions, **config.values}
     for key, value in (settings.get("init") or {}).items():
         if key in init and init[key] != value:
-            told = f"{key} is {init[key]!r} in {fspath(path)} and {value!r} in init"
-            raise ConfigError(f"{told}; leave it out of init")
+            raise ConfigError(
+                f"{key} is {init[key]!r} in {fspath(path)} and {value!r} in init; leave it out "
+                "of init"
+            )
         init[key] = value
-    made: Settings = {**settings, "init": init}
-    made.setdefault("loss", loss_of(found.config.values))
-    return found, made
+    settings = {**settings, "init": init}
+    settings.setdefault("loss", loss_of(config.values))
+    return vw_model, settings
 
 
-def load_champion(model: Any, found: VWModel, path: str | PathLike[str]) -> None:
-    """Give the champion of a model the weights of a file.
+def load_champion(model: Any, vw_model: VWModel, path: str | PathLike[str]) -> None:
+    """Give the champion of a model the weights of a VW model file.
 
-    Derived groups in the file are those of transformed text: plain groups, which go on as such.
+    Derived groups in the file are those of transformed text: to the model they are plain groups.
     """
     if not isinstance(model.pool, NativePool):
-        raise PoolError("only the native pool starts from a VW model; leave pool out")
-    derives = bool(derived_in(found.config)) or exists(features_path(path))
+        raise PoolError("only the native pool can start from a VW model; leave pool out")
+    derives = bool(derived_in(vw_model.config)) or exists(features_path(path))
     features = model.space.features
     if derives and features is not None and features.text:
-        told = f"{fspath(path)} is of a champion with derived groups, and goes on with the text of"
-        remedy = "leave features out of what is tuned"
-        raise ConfigError(f"{told} chacha transform, where they are plain groups; {remedy}")
-    model.pool.load_vw(model.champion, found)
+        raise ConfigError(
+            f"{fspath(path)} is from a champion with derived groups, and continues with the text "
+            "of chacha transform, in which they are plain groups; leave features out of the space"
+        )
+    model.pool.load_vw(model.champion, vw_model)

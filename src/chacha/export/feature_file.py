@@ -1,6 +1,6 @@
-"""The file beside a VW model that tells how its derived groups are made, as JSON.
+"""The JSON file next to a VW model file that describes its derived groups.
 
-Numbers are written as short as they can be and be read back as the same float32.
+Numbers are written as the shortest text that reads back as the same float32.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from chacha.vw.options import LETTERS, PRODUCTS, is_float32
 __all__ = ["FeatureFile", "belongs_to", "derived_in", "digest", "features_path"]
 
 VERSION = 1
-WHAT = "derived groups of a VW model"
+FILE_KIND = "derived groups of a VW model"
 
 
 def features_path(path: str | os.PathLike[str]) -> str:
-    """Where the features of a model file stand.
+    """Return the path of the feature file that belongs to a model file.
 
     >>> features_path("champion.vw")
     'champion.vw.features.json'
@@ -40,7 +40,7 @@ def features_path(path: str | os.PathLike[str]) -> str:
 
 
 def digest(path: str | os.PathLike[str]) -> str:
-    """What tells a model file from all others."""
+    """Return the SHA-256 digest of a file."""
     name = os.fspath(path)
     try:
         with open(name, "rb") as file:
@@ -51,7 +51,7 @@ def digest(path: str | os.PathLike[str]) -> str:
 
 @dataclass(frozen=True)
 class FeatureFile:
-    """What the file holds: a configuration, its derived groups, others, and the model's digest.
+    """A configuration, its derived groups, the names of others, and the model file's digest.
 
     >>> import tempfile
     >>> bins = Recipe(derived("bins(temp,3)"), {7: Basis("c", [1.0, 25.0, 50.0])})
@@ -64,98 +64,98 @@ class FeatureFile:
 
     config: Config
     recipes: Mapping[str, Recipe]
-    apart: Sequence[str] = ()
+    excluded: Sequence[str] = ()
     model: str = ""
 
     def write(self, path: str) -> None:
-        """Write it, as a whole or not at all."""
+        """Write the file, completely or not at all."""
         data = {
-            "chacha": WHAT,
+            "chacha": FILE_KIND,
             "version": VERSION,
             "model": self.model,
             "config": self.config.to_json(),
-            "apart": list(self.apart),
+            "apart": list(self.excluded),
         }
-        told = {name: _told(self.recipes[name]) for name in sorted(self.recipes)}
-        groups = [f"{json.dumps(name)}: {json.dumps(group)}" for name, group in told.items()]
+        recipes = {name: _recipe_json(self.recipes[name]) for name in sorted(self.recipes)}
+        groups = [f"{json.dumps(name)}: {json.dumps(recipe)}" for name, recipe in recipes.items()]
         lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in data.items()]
         lines.append('"groups": {\n  ' + ",\n  ".join(groups) + "}")
-        aside = Path(f"{path}.writing")
+        temporary = Path(f"{path}.writing")
         try:
-            aside.write_text("{" + ",\n ".join(lines) + "}\n", encoding="utf-8")
-            aside.replace(path)
+            temporary.write_text("{" + ",\n ".join(lines) + "}\n", encoding="utf-8")
+            temporary.replace(path)
         except OSError as error:
             fail(path, f"cannot be written: {error.strerror}", error)
 
     @classmethod
     def read(cls, path: str) -> FeatureFile:
-        """Read what :meth:`write` wrote; whatever else it is, is told."""
+        """Read a file of :meth:`write`, or raise an error that says what is wrong with it."""
         try:
             data = json.loads(Path(path).read_text(encoding="utf-8"))
         except OSError as error:
             fail(path, f"cannot be read: {error.strerror}", error)
         except (ValueError, RecursionError) as error:
             fail(path, f"it is no JSON, cut or damaged: {error}", error)
-        if not isinstance(data, dict) or data.get("chacha") != WHAT:
-            fail(path, "chacha did not write it: it does not tell of derived groups")
+        if not isinstance(data, dict) or data.get("chacha") != FILE_KIND:
+            fail(path, "chacha did not write it: it does not describe derived groups")
         if (version := data.get("version")) != VERSION:
-            remedy = "read it with the chacha that wrote it, or write the model anew"
+            remedy = "read it with the chacha version that wrote it, or write the model again"
             fail(path, f"it has version {version!r}, but only {VERSION} is read here; {remedy}")
         try:
             config = Config.from_json(data["config"])
-            recipes = {name: _recipe(name, told) for name, told in data["groups"].items()}
-            apart, model = tuple(map(str, data["apart"])), str(data["model"])
+            recipes = {name: _recipe(name, group) for name, group in data["groups"].items()}
+            excluded, model = tuple(map(str, data["apart"])), str(data["model"])
             if lacking := [name for name in config.derived if name not in recipes]:
                 raise ValueError(f"{lacking[0]} is missing")
         except (KeyError, TypeError, ValueError, AttributeError, ConfigError) as error:
-            told = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-            fail(path, f"it is damaged: {told}", error)
-        return cls(config, recipes, apart, model)
+            reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+            fail(path, f"it is damaged: {reason}", error)
+        return cls(config, recipes, excluded, model)
 
 
 def _short(value: float) -> float:
     return float(str(np.float32(value)))
 
 
-def _told(recipe: Recipe) -> dict[str, Any]:
-    """A derived group as JSON can hold it."""
+def _recipe_json(recipe: Recipe) -> dict[str, Any]:
+    """Return a derived group as JSON data."""
     columns: list[dict[str, Any]] = []
     for hashed, basis in recipe.bases.items():
         numbers = {"at": [*map(_short, basis.at)], "past": [*map(_short, basis.past)]}
-        told = {key: value for key, value in numbers.items() if value}
-        columns.append({"name": basis.name, "hash": hashed, **told})
+        not_empty = {key: value for key, value in numbers.items() if value}
+        columns.append({"name": basis.name, "hash": hashed, **not_empty})
     return {"clock": recipe.clock, "columns": columns}
 
 
-def _recipe(name: str, told: Mapping[str, Any]) -> Recipe:
-    """A derived group, from JSON."""
-    made = derived(check_derived_name(name))
-    assert made is not None
-    recipe = Recipe(made, clock=_whole(told["clock"], f"the clock of {name}"))
-    for column in told["columns"]:
+def _recipe(name: str, data: Mapping[str, Any]) -> Recipe:
+    """Return the derived group that JSON data describes."""
+    group = derived(check_derived_name(name))
+    assert group is not None
+    recipe = Recipe(group, clock=_whole(data["clock"], f"the clock of {name}"))
+    for column in data["columns"]:
         hashed = _whole(column["hash"], f"a hash of {name}")
         if hashed > 0xFFFFFFFF or hashed in recipe.bases:
-            raise ValueError(f"the hash {hashed} of {name} is too large, or stands twice")
+            raise ValueError(f"the hash {hashed} of {name} is too large, or occurs twice")
         at, past = _numbers(column.get("at", ()), name), _numbers(column.get("past", ()), name)
         recipe.bases[hashed] = Basis(str(column["name"]), at, past)
         _check_sizes(recipe, at, past)
     if recipe.of_label and {h: b.name for h, b in recipe.bases.items()} != {0: LABEL}:
-        raise ValueError(f"{name} is of the label, and of nothing else")
+        raise ValueError(f"{name} must have the label as its only column")
     return recipe
 
 
 def _check_sizes(recipe: Recipe, at: Sequence[float], past: Sequence[float]) -> None:
-    made = recipe.made
+    group = recipe.group
     if recipe.keeps_past:
-        right = not at and len(past) == (int(made.parameter) if made.kind == "lag" else 1)
-    elif made.kind == "bins":
-        right = not past and len(at) > 0 and all(a < b for a, b in pairwise(at))
-    elif made.kind == "onehot":
-        right = not past and 0 < len(at) <= MOST_VALUES and len(set(at)) == len(at)
+        valid = not at and len(past) == (int(group.parameter) if group.kind == "lag" else 1)
+    elif group.kind == "bins":
+        valid = not past and len(at) > 0 and all(a < b for a, b in pairwise(at))
+    elif group.kind == "onehot":
+        valid = not past and 0 < len(at) <= MOST_VALUES and len(set(at)) == len(at)
     else:
-        right = not past and not at and made.kind in ("log", "cyclic")
-    if not right:
-        raise ValueError(f"the numbers of {made} are not such as it has")
+        valid = not past and not at and group.kind in ("log", "cyclic")
+    if not valid:
+        raise ValueError(f"the numbers of {group} are not valid for such a group")
 
 
 def _whole(value: Any, what: str) -> int:
@@ -166,12 +166,12 @@ def _whole(value: Any, what: str) -> int:
 
 def _numbers(values: Any, name: str) -> list[float]:
     if not all(map(is_float32, values)):
-        raise ValueError(f"{name} has a number that is none")
+        raise ValueError(f"{name} has a value that is not a float32 number")
     return [float(np.float32(value)) for value in values]
 
 
 def derived_in(config: Config) -> list[str]:
-    """Derived groups that the products of a configuration name.
+    """Return the derived groups that occur in the products of a configuration.
 
     >>> derived_in(Config([("bins(temp,16)", "hour"), "ab"]))
     ['bins(temp,16)']
@@ -180,7 +180,7 @@ def derived_in(config: Config) -> list[str]:
 
 
 def belongs_to(model: str, file: FeatureFile, path: str) -> None:
-    """Refuse the features of another model: products and options must be those of the file."""
+    """Raise an error unless a feature file has the products and options of the model file."""
     bits, options = read_vw_options(model)
     products = {
         tuple(sorted(word.split("|") if key == PRODUCTS else word))
@@ -188,19 +188,19 @@ def belongs_to(model: str, file: FeatureFile, path: str) -> None:
         for word in words
         if key == PRODUCTS or key in LETTERS
     }
-    config, remedy = file.config, "write both anew (--to-vw, ChaCha.to_vw)"
-    told = f"it belongs to another model than {model}"
+    config, remedy = file.config, "write both again (--to-vw, ChaCha.to_vw)"
+    problem = f"it belongs to another model than {model}"
     if products != set(config.interactions):
         here, there = (_shown(p) for p in (config.interactions, sorted(products)))
-        fail(path, f"{told}: its products are {here}, those of the model {there}; {remedy}")
+        fail(path, f"{problem}: its products are {here}, those of the model {there}; {remedy}")
     values = {"bit_precision": BITS, **config.values}
     constant = not any(key == "noconstant" for key, _ in options)
     if constant != (not values.get("noconstant")):
-        fail(path, f"{told}: only one of them has noconstant; {remedy}")
+        fail(path, f"{problem}: only one of them has noconstant; {remedy}")
     for key, words in [("bit_precision", [str(bits)]), *options]:
         if key in values and words and not _same(values[key], words[0]):
             here, there = f"{key} is {values[key]} in it", f"{words[0]} in the model"
-            fail(path, f"{told}: {here} and {there}; {remedy}")
+            fail(path, f"{problem}: {here} and {there}; {remedy}")
 
 
 def _shown(products: Sequence[Product]) -> str:
@@ -208,7 +208,7 @@ def _shown(products: Sequence[Product]) -> str:
 
 
 def _same(value: Any, text: str) -> bool:
-    """Whether a value is what VW keeps as text."""
+    """Return whether a value equals the text in which VW saved it."""
     if isinstance(value, str):
         return value == text
     try:

@@ -1,4 +1,4 @@
-"""Leaving: a champion's derived groups for Vowpal Wabbit, frozen in a file and made as text."""
+"""A champion's derived groups for Vowpal Wabbit: saved to a file, and written out as text."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ Functions = Mapping[str, Callable[[Any], Mapping[str, float]]]
 
 
 class Transform:
-    """Puts the derived groups of a champion behind the groups of examples, as plain groups.
+    """Appends the derived groups of a champion to examples, as plain groups.
 
-    What was learned about columns (knots, values) stays as it is. What tells of earlier rows
-    (`lag`, `ewma`) goes on with every row that has a label. On such text Vowpal Wabbit, with the
-    model file of :meth:`ChaCha.to_vw`, predicts what the champion predicts, to the last bit.
+    What was learned about columns (knots, distinct values) no longer changes. Groups made from
+    earlier rows (`lag`, `ewma`) are updated with every row that has a label. On the resulting
+    text, Vowpal Wabbit with the model file of :meth:`ChaCha.to_vw` predicts what the champion
+    predicts, to the last bit.
 
     >>> import chacha
     >>> init = {"features": ["bins(temp,3)"], "interactions": [("bins(temp,3)", "hour")]}
@@ -47,49 +48,50 @@ class Transform:
         The configuration of the champion.
     recipes
         Its derived groups, with what was learned about their columns.
-    apart
-        Other derived groups, which examples lose if they bring them.
+    excluded
+        Names of other derived groups, which are removed from examples that contain them.
     functions
-        The functions of groups such as `own(NAME)`, by NAME.
+        The user functions of groups such as `own(NAME)`, by NAME.
     """
 
     def __init__(
         self,
         config: Config,
         recipes: Mapping[str, Recipe],
-        apart: Iterable[str] = (),
+        excluded: Iterable[str] = (),
         functions: Functions | None = None,
     ) -> None:
-        self.config, self.apart = config, frozenset(apart)
+        self.config, self.excluded = config, frozenset(excluded)
         self.groups = tuple(sorted(recipes))
-        self.changed = False  # whether the model file is another than the features were saved for
+        self.changed = False  # whether the model file changed after the feature file was saved
         used = {name: f for name, f in (functions or {}).items() if f"own({name})" in recipes}
         policy = DerivedFeatures(kinds=(), functions=used)
         self._intake = Intake(loss_of(config.values), policy, config)
-        self.reader = self._intake.reader  # sources that are opened with it have what is needed
+        self.reader = self._intake.reader  # sources opened with it provide missing cells and rows
         self._seeds = {name: hash_name(name, 0) for name in self.groups}
         self._derivation = Derivation()
         self._derivation.recipes.update(deepcopy(dict(recipes)))
 
     @classmethod
     def of(cls, model: Any) -> Transform:
-        """The derived groups of a model's champion, as they are now.
+        """Return a transform with the derived groups of a model's champion, as they are now.
 
         >>> import chacha
         >>> chacha.Transform.of(chacha.ChaCha()).groups
         ()
         """
         config, policy = model.champion, model.space.features
-        known = model._driver.recipes()
-        names = {*config.derived, *(g for p in config.interactions for g in p if g in known)}
+        recipes = model._driver.recipes()
+        names = {*config.derived, *(g for p in config.interactions for g in p if g in recipes)}
         functions = None if policy is None else policy.functions
-        return cls(config, {name: known[name] for name in names}, known.keys() - names, functions)
+        used = {name: recipes[name] for name in names}
+        return cls(config, used, recipes.keys() - names, functions)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], functions: Functions | None = None) -> Transform:
-        """The derived groups that :meth:`ChaCha.to_vw` saved with a model file.
+        """Return the transform that :meth:`ChaCha.to_vw` saved with a model file.
 
-        A file cannot hold functions; those of groups such as `own(NAME)` are given as `functions`.
+        A file cannot contain functions: pass those of groups such as `own(NAME)` as `functions`.
 
         >>> import chacha
         >>> chacha.Transform.load("nowhere.vw")
@@ -101,34 +103,35 @@ class Transform:
         if not os.path.lexists(beside):
             config = read_vw_model(name).config
             if lost := derived_in(config):
-                told = f"its products have derived groups ({', '.join(lost)}), but {beside}"
-                remedy = "put it beside the model, or write both anew (--to-vw, ChaCha.to_vw)"
-                already = "a model that learned from transformed text goes on with such text"
                 fail(
-                    name, f"{told}, which tells how to make them, is not there; {remedy}; {already}"
+                    name,
+                    f"its products have derived groups ({', '.join(lost)}), but {beside}, which "
+                    "describes them, does not exist; put it next to the model, or write both again "
+                    "(--to-vw, ChaCha.to_vw); a model that learned from transformed text needs no "
+                    "such file: it continues with such text",
                 )
             return cls(config, {})
-        found = FeatureFile.read(beside)
-        belongs_to(name, found, beside)
+        file = FeatureFile.read(beside)
+        belongs_to(name, file, beside)
         functions = functions or {}
-        needed = [r.made.source for r in found.recipes.values() if r.made.kind == "own"]
+        needed = [r.group.source for r in file.recipes.values() if r.group.kind == "own"]
         if lacking := [function for function in needed if function not in functions]:
-            told = f"own({lacking[0]}) is a function of your own, which a file cannot hold"
+            problem = f"own({lacking[0]}) is a function of yours, which a file cannot contain"
             code = f"chacha.Transform.load({name!r}, functions={{{lacking[0]!r}: function}})"
-            fail(beside, f"{told}; transform in Python: {code}")
-        made = cls(found.config, found.recipes, found.apart, functions)
-        made.changed = found.model != digest(name)
-        return made
+            fail(beside, f"{problem}; transform in Python: {code}")
+        transform = cls(file.config, file.recipes, file.excluded, functions)
+        transform.changed = file.model != digest(name)
+        return transform
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write what :meth:`load` reads beside the model file `path`, which must be there."""
-        recipes = self._derivation.recipes
-        file = FeatureFile(self.config, dict(recipes), tuple(sorted(self.apart)), digest(path))
+        """Write the file that :meth:`load` reads, next to the existing model file `path`."""
+        recipes, excluded = dict(self._derivation.recipes), tuple(sorted(self.excluded))
+        file = FeatureFile(self.config, recipes, excluded, digest(path))
         file.write(features_path(path))
 
     @property
     def empty(self) -> bool:
-        """Whether examples stay as they are.
+        """Whether there is no derived group, so that examples stay as they are.
 
         >>> import chacha
         >>> chacha.Transform(chacha.Config(), {}).empty
@@ -137,49 +140,49 @@ class Transform:
         return not self.groups
 
     def line(self, text: str) -> str:
-        """As :meth:`example`, for a line of VW text."""
+        """Return a line of VW text with its derived groups, as :meth:`example` does."""
         return self.example(parse_line(text)).line
 
     def example(self, example: Example) -> Example:
-        """The example with its derived groups behind the others, sorted by name.
+        """Return the example with its derived groups after the others, sorted by name.
 
-        The label is the one that the learner takes (-1 for 0 where there are two classes).
-        Groups that the example brings by those names are used as they are.
+        The label is in the learner's form (-1 instead of 0 if there are two classes). Groups of
+        these names that the example already contains are used as they are.
         """
         if example.label is not None:
             example = self._intake.labelled(example)
         if self.empty:
             return example
-        example = self._intake.own(example)
+        example = self._intake.own_functions(example)
         texts: list[str] = []
-        given: dict[str, list[str]] = {}
+        supplied: dict[str, list[str]] = {}  # the texts of derived groups in the example
         groups = dict(example.groups)
-        if any(map(self._is_apart, groups)):
-            groups = {name: own for name, own in groups.items() if not self._is_apart(name)}
+        if any(map(self._is_derived, groups)):
+            groups = {name: fs for name, fs in groups.items() if not self._is_derived(name)}
             for text in example.body.split("|")[1:]:
                 name = group_of(text)
-                own_texts = given.setdefault(name, []) if self._is_apart(name) else texts
-                own_texts.append(f"|{text.rstrip(' ')}")
+                target = supplied.setdefault(name, []) if self._is_derived(name) else texts
+                target.append(f"|{text.rstrip(' ')}")
         else:
             texts.append(example.body.rstrip(" "))
         raw = replace(example, groups=dict(groups))
         for name in self.groups:
-            if name in given:
+            if name in supplied:
                 groups[name] = example.groups[name]
-                texts += given[name]
-            elif features := self._derivation.make(name, raw):
+                texts += supplied[name]
+            elif features := self._derivation.features_of(name, raw):
                 groups[name] = features
                 texts.append(self._text(name, features))
         if example.label is not None:
-            self._derivation.remember(raw)
+            self._derivation.observe_past(raw)
         return replace(example, groups=groups, body=" ".join(texts) or "|")
 
-    def _is_apart(self, name: str) -> bool:
-        """Whether a group that an example brings is a derived one."""
-        return is_missing_group(name) or name in self._seeds or name in self.apart
+    def _is_derived(self, name: str) -> bool:
+        """Return whether a group in an example is a derived one."""
+        return is_missing_group(name) or name in self._seeds or name in self.excluded
 
     def _text(self, name: str, features: Iterable[Feature]) -> str:
-        """The group as VW text. A name that the text cannot hold is written as its hash."""
+        """Return a group as VW text. A name that the text cannot contain is written as its hash."""
         words, seed = [f"|{name}"], self._seeds[name]
         for feature, value, hashed in features:
             word = str((hashed - seed) & 0xFFFFFFFF) if BREAKS_NAMES.search(feature) else feature

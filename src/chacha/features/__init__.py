@@ -1,1 +1,1 @@
-"""Derived features: statistics of columns, and the groups made from them."""
+"""Derived features: statistics of columns, and the groups that are derived from them."""

@@ -1,4 +1,7 @@
-"""One column of a stream: what derived groups must know of it. The engine's columnstats.cpp."""
+"""Statistics of one column of a stream, from which derived groups are made.
+
+The C++ twin is native/src/features/column_stats.hpp.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +12,17 @@ import numpy as np
 
 __all__ = ["MOST_VALUES", "ColumnStats", "short_text"]
 
-MOST_VALUES = 64  # of a column, that one-hot tells apart
-OUTSIDE = 64  # values beyond the knots that are looked at together
-OUTSIDE_SHARE = 20  # one value of so many must be outside, to extend
-EXTENSIONS = 16
-END_KNOTS = 4  # that an extension adds at an end, if there are
-FEW_OUTSIDE = 16  # values there, at least
+MOST_VALUES = 64  # values of a column that one-hot coding distinguishes
+OUTSIDE = 64  # values beyond the knots that are examined together
+OUTSIDE_SHARE = 20  # to add knots, one value in so many must lie beyond them
+EXTENSIONS = 16  # times that knots are added, at most
+END_KNOTS = 4  # that an extension adds at an end,
+FEW_OUTSIDE = 16  # if at least so many values lie beyond that end
 
 
 @lru_cache(maxsize=1 << 14)
 def short_text(value: float) -> str:
-    """A float32 as names have it: as short as it can be and be read back exactly.
+    """Return the shortest text that reads back as the same float32, for names of features.
 
     >>> short_text(float(np.float32(0.1))), short_text(24.0)
     ('0.1', '24')
@@ -33,10 +36,11 @@ def short_text(value: float) -> str:
 
 
 class ColumnStats:
-    """What the first values of a column tell, and how later ones extend it.
+    """Knots and distinct values of a column, from its first values and extended by later ones.
 
-    Knots are set once there are `first` values, and stay. If one value of twenty lies beyond
-    them, knots are added at that end; each time twice as many values are needed for it.
+    Knots are placed once there are `first` values, and then stay. If one value in twenty lies
+    beyond them, knots are added at that end. Each extension doubles the number of values that
+    the next one needs.
 
     >>> stats = ColumnStats(first=100)
     >>> changed = [stats.observe(float(value % 50)) for value in range(1, 101)]
@@ -54,31 +58,31 @@ class ColumnStats:
         self.whole = True
         self.distinct = 0
         self.low = self.high = 0.0  # the outermost knots
-        self.further: list[float] = []
-        self.values: list[float] = []  # that one-hot tells apart
+        self.further: list[float] = []  # knots added later
+        self.values: list[float] = []  # that one-hot coding distinguishes
         self.extensions = 0
-        self._outside: list[float] = []  # one of every `stride` values beyond the knots
-        self._outsiders = 0  # how many there were since they were looked at last,
-        self._since = 0  # of so many values
+        self._outside: list[float] = []  # every `stride`-th value beyond the knots
+        self._outsiders = 0  # values beyond the knots since the last examination,
+        self._since = 0  # among so many values in all
         self._stride = 1
 
     @property
     def numeric(self) -> bool:
-        """Whether it has more than two values."""
+        """Whether the column has more than two distinct values."""
         return self.ready and self.distinct > 2
 
     @property
     def codes(self) -> bool:
-        """Whether it has a few whole numbers."""
+        """Whether the column holds a few distinct whole numbers."""
         return self.ready and self.whole and 1 < self.distinct <= MOST_VALUES
 
     @property
     def range(self) -> tuple[float, float, float]:
-        """The least, the largest and the median of the first values, once it is ready."""
+        """The minimum, maximum and median of the first values, once there are enough."""
         return self.sample[0], self.sample[-1], self.sample[len(self.sample) // 2]
 
     def observe(self, value: float) -> bool:
-        """Take in a value; True if the knots or the values that are known have changed."""
+        """Count a value, and return whether the knots or the distinct values have changed."""
         if not self.ready:
             self.sample.append(value)
             if len(self.sample) < self.first:
@@ -92,11 +96,11 @@ class ColumnStats:
         return changed
 
     def knots(self, k: int) -> list[float]:
-        """All of the first values if they are few, else k quantiles; and what was added."""
-        found = self.sample
+        """Return all first values if at most k are distinct, else k quantiles; plus added knots."""
+        knots = self.sample
         if self.distinct > k:
-            found = [found[j * (len(found) - 1) // (k - 1)] for j in range(k)]
-        return sorted({*found, *self.further})
+            knots = [knots[j * (len(knots) - 1) // (k - 1)] for j in range(k)]
+        return sorted({*knots, *self.further})
 
     def _begin(self) -> None:
         self.whole = all(value == int(value) for value in self.sample)
@@ -116,7 +120,7 @@ class ColumnStats:
         return len(self._outside) == OUTSIDE and self._extend()
 
     def _extend(self) -> bool:
-        """Enough values lie beyond the knots; if they are no exception, knots are added."""
+        """Examine the values beyond the knots, and add knots if such values are common."""
         common = self._outsiders * OUTSIDE_SHARE >= self._since
         if common:
             outside = sorted(self._outside)

@@ -1,4 +1,4 @@
-"""Functions of the user that turn a row into the derived group `own(NAME)`."""
+"""User functions, which compute the derived group `own(NAME)` from a row."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["OwnFunctions"]
 
 
 class TextRow(Mapping[str, Any]):
-    """The features of an example by name: for user functions, where there is no row.
+    """The features of an example by name: the argument of user functions where there is no row.
 
-    Words are words, and what is 0 is not there. Where two groups have a name, it is the first
-    one's; `group.name` tells them apart.
+    Words stay words. Features with the value 0 are absent. If two groups have a feature of the
+    same name, the name means that of the first group; `group.name` distinguishes them.
 
     >>> from chacha.data.text_parser import parse_line
     >>> row = TextRow(parse_line("|a km:2 city=New%20York |b km:3"))
@@ -49,7 +49,7 @@ class TextRow(Mapping[str, Any]):
 
 
 def _named(features: Mapping[str, float]) -> Iterator[tuple[str, Any]]:
-    """Names and values; the only `column=word` of a column is its word."""
+    """Yield names and values; a column's only `column=word` becomes the word."""
     parts = {name: name.replace(":", "=").partition("=") for name in features}
     columns = [column for column, sign, _ in parts.values() if sign]
     for name, value in features.items():
@@ -61,10 +61,10 @@ def _named(features: Mapping[str, float]) -> Iterator[tuple[str, Any]]:
 
 
 class OwnFunctions:
-    """User functions: what they return is a group of the example.
+    """User functions; the features they return become a group of the example.
 
-    They are given what the example was made of, by column: numbers, words, dates, None where a
-    cell is empty.
+    The argument of a function is the row that the example was made from, by column: numbers,
+    words, dates, None where a cell is empty.
 
     >>> from chacha.data.text_parser import parse_line
     >>> own = OwnFunctions({"speed": lambda x: {"kmh": x["km"] / x["h"]}})
@@ -79,44 +79,44 @@ class OwnFunctions:
         self.functions = dict(functions)
 
     def __call__(self, example: Example) -> Example:
-        """The example with the groups of all functions; a group that it has already stays."""
-        more = {
+        """Return the example with the groups of all functions; groups it already has stay."""
+        groups = {
             group: self.pairs(name, example)
             for name in self.functions
             if (group := f"own({name})") not in example.groups
         }
-        return replace(example, row=None).with_groups(more) if more else example
+        return replace(example, row=None).with_groups(groups) if groups else example
 
     def pairs(self, name: str, example: Example) -> list[tuple[str, float]]:
-        """What one function gives for an example: names, safe for VW text, and numbers."""
+        """Return what one function gives for an example: names, safe for VW text, and numbers."""
         group, row = f"own({name})", example.row
         try:
-            found: Any = self.functions[name](TextRow(example) if row is None else _frozen(row))
+            result: Any = self.functions[name](TextRow(example) if row is None else _frozen(row))
         except Exception as error:
-            told = f"{group} failed: {type(error).__name__}: {error!s:.200}"
-            raise BadExample(told, f"{group} failed") from error
-        if not isinstance(found, Mapping):
-            raise _wrong(group, found, example)
-        return [(_name(group, key, example), _number(group, key, found[key])) for key in found]
+            message = f"{group} failed: {type(error).__name__}: {error!s:.200}"
+            raise BadExample(message, f"{group} failed") from error
+        if not isinstance(result, Mapping):
+            raise _wrong_type(group, result, example)
+        return [(_name(group, key, example), _number(group, key, result[key])) for key in result]
 
 
 def _frozen(row: Mapping[str, Any]) -> Mapping[str, Any]:
     return MappingProxyType(dict(row))
 
 
-def _wrong(group: str, got: Any, example: Example) -> ConfigError:
+def _wrong_type(group: str, result: Any, example: Example) -> ConfigError:
     place = f"{example.place}: " if example.place else ""
-    return ConfigError(f"{place}{group} must return names with numbers, got {got!r:.60}")
+    return ConfigError(f"{place}{group} must return names with numbers, got {result!r:.60}")
 
 
 def _name(group: str, key: Any, example: Example) -> str:
     if not isinstance(key, str) or not key:
-        raise _wrong(group, {key: ...}, example)
+        raise _wrong_type(group, {key: ...}, example)
     try:
         key.encode()
     except UnicodeEncodeError as error:
-        told = f"{group} gave a name that is not UTF-8 text: {error}"
-        raise BadExample(told, "not UTF-8") from error
+        message = f"{group} returned a name that is not UTF-8 text: {error}"
+        raise BadExample(message, "not UTF-8") from error
     return escape(key)
 
 
@@ -124,5 +124,5 @@ def _number(group: str, key: str, value: Any) -> float:
     try:
         return finite(math.nan if isinstance(value, (str, bytes)) else value, "value")
     except BadExample as error:
-        told = f"{group} gave {key!r:.60} = {value!r:.60}; values must be finite numbers"
-        raise BadExample(told, f"{group} not finite") from error
+        message = f"{group} returned {key!r:.60} = {value!r:.60}; values must be finite numbers"
+        raise BadExample(message, f"{group} not finite") from error

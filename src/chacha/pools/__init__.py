@@ -1,4 +1,4 @@
-"""Pools: one file per library that can hold the live models."""
+"""Pools, which hold the live models: one module for each library of learners."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ POOLS = {
     "vw": ("chacha.pools.vw", "VWPool"),
     "reference": ("chacha.pools.reference", "ReferencePool"),
 }
-"""The names of the command line, and where each pool lives."""
+"""The names of the pools on the command line, each with its module and class."""
 
 
 def default_pool() -> LivePool:
-    """Return the pool of a model that names none: the native one.
+    """Return the default pool: the native one.
 
     >>> type(default_pool()).__name__
     'NativePool'
@@ -42,7 +42,7 @@ def default_pool() -> LivePool:
 
 
 def open_pool(name: str) -> LivePool:
-    """The pool that a word on the command line means; loads its library only now.
+    """Return a new pool by its name on the command line; its library is imported only now.
 
     >>> open_pool("reference").default("learning_rate")
     0.5

@@ -1,4 +1,4 @@
-"""The seam to learners: a pool of live models, and how to lift a single learner to it."""
+"""The interface to learners: a pool of live models, and a pool made from single learners."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["Copies", "Derives", "Learner", "LivePool", "SequentialPool"]
 
 
 class LivePool(Protocol):
-    """The live models, by configuration. The contract is executable: :mod:`chacha.checks`.
+    """The live models, by configuration. The checks in :mod:`chacha.checks` test the contract.
 
-    Predictions are on the learner's own scale. A pool sees finite input only. A model uses all
-    groups of an example, and of its `derived` ones those that the configuration has.
+    Predictions are on the learner's scale. All input to a pool is finite. A model uses all groups
+    of an example, and those of its `derived` groups that the configuration names.
 
     >>> from chacha import ReferencePool
     >>> pool: LivePool = ReferencePool()
@@ -28,26 +28,26 @@ class LivePool(Protocol):
         """The configurations that have a model now."""
 
     def fresh(self) -> LivePool:
-        """An empty pool with the same settings."""
+        """Return an empty pool with the same settings."""
 
     def default(self, key: str) -> Value | None:
-        """The learner's default of an option, None if it has no such option."""
+        """Return the learner's default for an option; None if it has no such option."""
 
     def start(self, config: Config) -> None:
         """Give `config` an empty model."""
 
     def stop(self, config: Config) -> None:
-        """Drop the model of `config` and all it holds."""
+        """Drop the model of `config`, and free its resources."""
 
     def predict(self, example: Example) -> Mapping[Config, float]:
-        """What every live model predicts. A pure read: nothing changes."""
+        """Return the prediction of every live model. Nothing changes."""
 
     def learn(self, example: Example) -> Mapping[Config, float]:
-        """Every live model learns the example; returns what :meth:`predict` would have."""
+        """Let every live model learn the example; return what :meth:`predict` would have."""
 
 
 class Learner(Protocol):
-    """One model that predicts and learns: what a library has to write to take part.
+    """One model that predicts and learns: the interface that a library has to implement.
 
     >>> class Mean:
     ...     total, n = 0.0, 0
@@ -61,17 +61,17 @@ class Learner(Protocol):
     """
 
     def predict(self, example: Example) -> float:
-        """The prediction; changes nothing."""
+        """Return the prediction. Nothing changes."""
 
     def learn(self, example: Example) -> None:
         """Learn from a labelled example."""
 
     def close(self) -> None:
-        """Free what the model holds; it is not used again."""
+        """Free the model's resources; it is not used again."""
 
 
 class SequentialPool:
-    """A pool of learners made by `make`, asked one after the other.
+    """A pool of learners created by `make`, which predict and learn one after the other.
 
     >>> from chacha.data.text_parser import parse_line
     >>> class Zero:
@@ -97,11 +97,11 @@ class SequentialPool:
         return self._models.keys()
 
     def fresh(self) -> SequentialPool:
-        """An empty pool with the same settings."""
+        """Return an empty pool with the same settings."""
         return SequentialPool(self._make, self._defaults)
 
     def default(self, key: str) -> Value | None:
-        """The learner's default of an option, None if it has no such option."""
+        """Return the learner's default for an option; None if it has no such option."""
         return self._defaults.get(key)
 
     def start(self, config: Config) -> None:
@@ -115,11 +115,11 @@ class SequentialPool:
         self._models.pop(config).close()
 
     def predict(self, example: Example) -> Mapping[Config, float]:
-        """What every live model predicts."""
+        """Return the prediction of every live model."""
         return {config: model.predict(example) for config, model in self._models.items()}
 
     def learn(self, example: Example) -> Mapping[Config, float]:
-        """Every live model predicts, then learns."""
+        """Let every live model predict, then learn; return the predictions."""
         refuse_unlabelled(example)
         predictions = self.predict(example)
         for model in self._models.values():
@@ -128,32 +128,32 @@ class SequentialPool:
 
 
 def refuse_live(config: Config, live: Collection[Config]) -> None:
-    """A configuration is live once at most."""
+    """Raise an error if `config` is live: a configuration is live at most once."""
     if config in live:
-        raise PoolError(f"{config} is live already; stop it before starting it anew")
+        raise PoolError(f"{config} is live already; stop it before starting it again")
 
 
 def refuse_idle(config: Config, live: Collection[Config]) -> None:
-    """Only what is live can be stopped, copied or written."""
+    """Raise an error if `config` is not live: it cannot be stopped, copied or written."""
     if config not in live:
-        raise PoolError(f"{config} is not live; it has no model that could be stopped or written")
+        raise PoolError(f"{config} is not live: it has no model to stop, copy or write")
 
 
 def refuse_unlabelled(example: Example) -> None:
-    """Learning needs a label."""
+    """Raise an error if the example has no label."""
     if example.label is None:
         raise BadExample("the example has no label; learning needs one", "no label")
 
 
 def refuse_damping(damping: float) -> None:
-    """Damping is a number of at least 0 that single precision can hold."""
+    """Raise an error unless `damping` is at least 0 and fits single precision."""
     if not 0.0 <= damping <= FLOAT32_MAX:
-        raise PoolError(f"damping is a number of at least 0, got {damping!r}")
+        raise PoolError(f"damping must be a number of at least 0, got {damping!r}")
 
 
 @runtime_checkable
 class Copies(Protocol):
-    """A pool that can also start a model as a copy of another: a head start.
+    """A pool that can also start a model as a copy of another, which gives it a head start.
 
     >>> from chacha import NativePool, SequentialPool
     >>> isinstance(NativePool(), Copies), isinstance(SequentialPool(lambda config: None), Copies)
@@ -161,20 +161,20 @@ class Copies(Protocol):
     """
 
     def copy(self, source: Config, config: Config, damping: float = 0.0) -> None:
-        """Give `config` a model with the weights and the state of `source`'s.
+        """Give `config` a model with the weights and the state of the model of `source`.
 
-        A weight that the copy meets first in a product or a derived group which `source` does not
-        have is damped: it starts as if it had seen `damping` times the squared gradients of the
-        source so far.
+        Weights that first occur in a product or derived group which `source` does not have are
+        damped: they start as if they had seen `damping` times the squared gradients of the source
+        so far.
         """
 
     def undamp(self, config: Config) -> None:
-        """From now on `config` learns as if it had never been a copy."""
+        """Let `config` learn from now on as if it had never been a copy."""
 
 
 @runtime_checkable
 class Derives(Protocol):
-    """A pool whose models use the derived groups of an example that their configurations have.
+    """A pool whose models use derived groups, if their configurations name them.
 
     >>> from chacha import NativePool, SequentialPool
     >>> isinstance(NativePool(), Derives), isinstance(SequentialPool(lambda config: None), Derives)

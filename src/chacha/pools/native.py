@@ -1,7 +1,7 @@
-"""The native pool: Vowpal Wabbit's default learner for all live models in one pass, in C++.
+"""The native pool: Vowpal Wabbit's default learner in C++, for all live models in one pass.
 
 Every prediction equals VW's to the last bit. The engine also keeps the statistics of the
-algorithm, so that a whole stream is passed over natively (:mod:`chacha.drivers.native`).
+algorithm, so that whole streams are learned natively (:mod:`chacha.drivers.native`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ NEGATIVE_IS_WRONG = ("initial_t", "l1", "l2", "learning_rate", "power_t")
 
 
 def native_line(example: Example) -> str:
-    """The example as the native parser takes it: without a tab before the first bar."""
+    """Return the example as text for the native parser: without a tab before the first bar."""
     if "\t" not in example.head:
         return example.line
     if example.label is None:
@@ -47,9 +47,12 @@ def native_line(example: Example) -> str:
 
 
 @lru_cache(maxsize=256)
-def _settings(*told: tuple[str, type, Value]) -> tuple[int, list[tuple[str, str]]]:
-    """Values with their types, as the engine takes them: the number of bits, and the others."""
-    values = {key: value for key, _, value in told}
+def _settings(*options: tuple[str, type, Value]) -> tuple[int, list[tuple[str, str]]]:
+    """Return the number of bits and the other options as text, for the engine.
+
+    The types are part of the arguments because 1, 1.0 and True are equal in a cache.
+    """
+    values = {key: value for key, _, value in options}
     _check(values)
     values = {**DEFAULTS, **values}
     bits = int(values.pop("bit_precision"))
@@ -57,33 +60,34 @@ def _settings(*told: tuple[str, type, Value]) -> tuple[int, list[tuple[str, str]
 
 
 def _check(values: Mapping[str, Value]) -> None:
-    """Refuse what the engine does not know."""
+    """Raise an error for an option or a value that the engine does not support."""
     for key, value in values.items():
         if key not in DEFAULTS:
-            known = ", ".join(DEFAULTS)
-            told = f"the native learner has no option {key!r}; it knows: {known}"
-            raise PoolError(f"{told} (the VW pool has all of VW's: --pool vw, open_pool('vw'))")
+            raise PoolError(
+                f"the native learner has no option {key!r}; it knows: {', '.join(DEFAULTS)} "
+                "(the VW pool has all of VW's: --pool vw, open_pool('vw'))"
+            )
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
         if key == "bit_precision":
             if type(value) is not int or not 1 <= value <= MOST_BITS:
                 raise PoolError(
-                    f"bit_precision is a whole number from 1 to {MOST_BITS}, got {value!r}"
+                    f"bit_precision must be a whole number from 1 to {MOST_BITS}, got {value!r}"
                 )
         elif key == "loss_function":
             if value not in LOSSES:
-                raise PoolError(f"loss_function is one of {', '.join(LOSSES)}, got {value!r}")
+                raise PoolError(f"loss_function must be one of {', '.join(LOSSES)}, got {value!r}")
         elif key == "noconstant":
             if not isinstance(value, bool):
-                raise PoolError(f"noconstant is a switch (true or false), got {value!r}")
+                raise PoolError(f"noconstant must be true or false, got {value!r}")
         elif not number or (key in NEGATIVE_IS_WRONG and float(value) < 0):
-            raise PoolError(f"{key} is a number of at least 0, got {value!r}")
+            raise PoolError(f"{key} must be a number of at least 0, got {value!r}")
 
 
 class NativePool:
     """Live models in the native engine: the default pool.
 
-    `kernel` names one of the code paths this machine can run (`plain`, `avx2`, `avx512`); the
-    best by default. All give the same bits.
+    `kernel` names one of the code paths that this machine can run (`plain`, `avx2`, `avx512`).
+    The default is the fastest. All give the same bits.
 
     >>> from chacha.data.text_parser import parse_line
     >>> pool = NativePool()
@@ -101,19 +105,19 @@ class NativePool:
             self.engine = Engine(18, kernel)
         except ValueError as error:
             raise PoolError(str(error)) from error
-        self._asked = kernel
+        self._kernel = kernel
         self._models: dict[Config, int] = {}
         self._derived: set[str] = set()
-        self._on = False  # whether something may be derived
+        self._derivation_on = False
 
     @property
     def kernel(self) -> str:
-        """The code path that runs here."""
+        """The code path in use."""
         return self.engine.kernel
 
     @property
     def bytes(self) -> int:
-        """How much memory the models and their statistics take."""
+        """The memory in bytes that the models and their statistics use."""
         return self.engine.bytes
 
     @property
@@ -127,11 +131,11 @@ class NativePool:
         return self._models
 
     def fresh(self) -> NativePool:
-        """An empty pool with the same settings."""
-        return NativePool(self._asked)
+        """Return an empty pool with the same settings."""
+        return NativePool(self._kernel)
 
     def default(self, key: str) -> Value | None:
-        """VW's default of an option; None if the native learner has no such option."""
+        """Return VW's default for an option; None if the native learner has no such option."""
         return DEFAULTS.get(key)
 
     def start(self, config: Config) -> None:
@@ -140,11 +144,11 @@ class NativePool:
         self._models[config] = self.start_shadow(config)
 
     def copy(self, source: Config, config: Config, damping: float = 0.0) -> None:
-        """Give `config` a model with the weights and the state of `source`'s.
+        """Give `config` a model with the weights and the state of the model of `source`.
 
-        A weight that it meets first in a product or a derived group which `source` does not have
-        starts as if it had seen `damping` times the squared gradients of the source so far: with
-        small steps.
+        Weights that first occur in a product or derived group which `source` does not have take
+        small first steps: they start as if they had seen `damping` times the squared gradients of
+        the source so far.
 
         >>> from chacha.data.text_parser import parse_line
         >>> pool = NativePool()
@@ -160,12 +164,12 @@ class NativePool:
         self._models[config] = self.start_shadow(config, self._models[source], damping)
 
     def undamp(self, config: Config) -> None:
-        """From now on `config` learns as if it had never been a copy."""
+        """Let `config` learn from now on as if it had never been a copy."""
         refuse_idle(config, self._models)
         self.engine.undamp(self._models[config])
 
     def start_shadow(self, config: Config, source: int = -1, damping: float = 0.0) -> int:
-        """A model beside the live ones, known by its number alone; needs no other name."""
+        """Start a model in addition to the live ones, and return its number in the engine."""
         bits, settings = _settings(*((key, type(v), v) for key, v in config.values.items()))
         products = [*config.interactions, *((name,) for name in config.derived)]
         try:
@@ -174,53 +178,53 @@ class NativePool:
         except ValueError as error:
             raise PoolError(f"{config}: {error}") from error
 
-    def turn_on(self, first: int = 256) -> None:
-        """From now on columns are looked at: knots are made of their first values.
+    def turn_on_derivation(self, first: int = 256) -> None:
+        """Keep statistics of columns from now on; knots are placed from the `first` values.
 
-        >>> NativePool().turn_on()
+        >>> NativePool().turn_on_derivation()
         """
-        if not self._on:
+        if not self._derivation_on:
             self.engine.turn_on_derivation(first)
-            self._on = True
+            self._derivation_on = True
 
     def derive(self, names: Iterable[str]) -> None:
-        """Make derived groups known to the engine, which makes them where models have them.
+        """Register derived groups with the engine, which derives them for models that use them.
 
         >>> NativePool().derive(["bins(temp,16)"])
         """
         for name in names:
-            if name not in self._derived and (made := derived(name)) is not None:
-                self.turn_on()
-                kind = "given" if made.kind in ("missing", "own") else made.kind
-                source = "" if made.of_label else made.source
-                self.engine.add_derived(name, kind, source, made.parameter)
+            if name not in self._derived and (group := derived(name)) is not None:
+                self.turn_on_derivation()
+                kind = "given" if group.kind in ("missing", "own") else group.kind
+                source = "" if group.of_label else group.source
+                self.engine.add_derived(name, kind, source, group.parameter)
                 self._derived.add(name)
 
     def recipes(self) -> dict[str, Recipe]:
-        """The derived groups that were made known, and what the engine knows of their columns.
+        """Return the registered derived groups, with what the engine learned of their columns.
 
         >>> pool = NativePool()
         >>> pool.derive(["lag(label,2)"])
         >>> pool.recipes()["lag(label,2)"].clock
         0
         """
-        found: dict[str, Recipe] = {}
+        recipes: dict[str, Recipe] = {}
         for name in sorted(self._derived):
-            made = derived(name)
-            assert made is not None
+            group = derived(name)
+            assert group is not None
             (columns, clock), hashes = self.engine.bases(name), self.engine.base_hashes(name)
             bases = {h: Basis(*column) for h, column in zip(hashes, columns, strict=True)}
-            found[name] = Recipe(made, bases, clock)
-        return found
+            recipes[name] = Recipe(group, bases, clock)
+        return recipes
 
     def stop(self, config: Config) -> None:
-        """Drop the model of `config` and all it holds."""
+        """Drop the model of `config`, and free its resources."""
         refuse_idle(config, self._models)
-        self.engine.stop(self._models[config])  # may fail: then it lives on
+        self.engine.stop(self._models[config])  # if this fails, the model stays live
         del self._models[config]
 
     def to_vw(self, config: Config, path: str | PathLike[str]) -> None:
-        """Write the model of `config` as a file that VW loads (`-i`) and goes on with exactly."""
+        """Write the model of `config` as a VW model file, with which `vw -i` continues exactly."""
         refuse_idle(config, self._models)
         number = self._models[config]
         norms, total, low, high, gravity, contraction = self.engine.state(number)
@@ -239,30 +243,30 @@ class NativePool:
         write_vw_model(path, VWModel(config, state, *weights), self_contained=True)
 
     def load_vw(self, config: Config, model: VWModel) -> None:
-        """Give `config`, which is live, the weights and the state of a model that VW saved."""
+        """Give the live model of `config` the weights and the state of a model that VW saved."""
         refuse_idle(config, self._models)
         number, state = self._models[config], model.state
         self.engine.load(number, model.index, model.weight, model.adaptive, model.normalized)
-        found = (state.sum_norm_x, state.total_weight, state.low, state.high)
-        self.engine.set_state(number, (*found, state.gravity, state.contraction))
+        sums = (state.sum_norm_x, state.total_weight, state.low, state.high)
+        self.engine.set_state(number, (*sums, state.gravity, state.contraction))
 
     def predict(self, example: Example) -> Mapping[Config, float]:
-        """What every live model predicts. A pure read."""
+        """Return the prediction of every live model. Nothing changes."""
         return self._visit(example, learn=False)
 
     def learn(self, example: Example) -> Mapping[Config, float]:
-        """Every live model predicts, then learns."""
+        """Let every live model predict, then learn; return the predictions."""
         refuse_unlabelled(example)
         return self._visit(example, learn=True)
 
     def _visit(self, example: Example, learn: bool) -> Mapping[Config, float]:
         line = native_line(example)
-        if example.derived:  # else the engine makes them
+        if example.derived:  # otherwise the engine derives them
             line += example.derived_text(sorted({name for c in self._models for name in c.derived}))
         try:
-            found = self.engine.raw(line, list(self._models.values()), learn)
+            predictions = self.engine.raw(line, list(self._models.values()), learn)
         except ValueError as error:
             raise PoolError(f"{example.place or 'an example'}: {error}") from error
-        if found is None:
+        if predictions is None:
             raise PoolError(f"{example.place or 'an example'}: {example.line!r:.80} cannot be read")
-        return dict(zip(self._models, found, strict=True))
+        return dict(zip(self._models, predictions, strict=True))

@@ -1,7 +1,7 @@
 """The reference learner: VW's default update in plain Python. Readable, exact, slow.
 
-Squared loss; adaptive, normalised and invariant updates; single precision in VW's order
-of operations, so that its predictions equal VW's to the last bit.
+It has squared loss with adaptive, normalised and invariant updates. It computes in single
+precision in VW's order of operations, so that its predictions equal VW's to the last bit.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ ZERO, ONE, TWO, FOUR = f32(0), f32(1), f32(2), f32(4)
 
 
 def _expf() -> Callable[[float], float]:
-    """The C library's exp in single precision, the one VW calls."""
+    """Return the C library's exp in single precision, the one that VW calls."""
     try:
         expf = ctypes.CDLL(None).expf
     except (OSError, AttributeError):
@@ -50,22 +50,22 @@ exp32 = _expf()
 
 
 class Slot:
-    """One weight: w, the sum of squared gradients, the largest |x|, and its rate."""
+    """One weight: w, the sum of its squared gradients, the largest |x|, and its rate."""
 
     __slots__ = ("adaptive", "norm", "rate", "w")
 
     def __init__(self) -> None:
         self.w = self.adaptive = self.norm = self.rate = ZERO
 
-    def twin(self) -> Slot:
-        """Another weight with the same numbers."""
-        made = Slot()
-        made.w, made.adaptive, made.norm, made.rate = self.w, self.adaptive, self.norm, self.rate
-        return made
+    def copy(self) -> Slot:
+        """Return another weight with the same numbers."""
+        slot = Slot()
+        slot.w, slot.adaptive, slot.norm, slot.rate = self.w, self.adaptive, self.norm, self.rate
+        return slot
 
 
 class ReferenceLearner:
-    """A linear model over the groups and their products, learned as VW does by default.
+    """A linear model over the groups and their products, with VW's default update.
 
     >>> from chacha.data.text_parser import parse_line
     >>> model = ReferenceLearner(Config(["ab"]))
@@ -83,8 +83,8 @@ class ReferenceLearner:
                 raise PoolError(f"the reference learner has no option {key!r}; it knows: {known}")
         if options["loss_function"] != "squared":
             raise PoolError(
-                f"the reference learner knows squared loss only, got {options['loss_function']!r}; "
-                "the VW pool has the others"
+                f"loss_function of the reference learner must be 'squared', got "
+                f"{options['loss_function']!r}; the VW pool has the others"
             )
         self.rate = f32(options["learning_rate"])
         self.constant = not options["noconstant"]
@@ -104,61 +104,61 @@ class ReferenceLearner:
         """Free the weights."""
         self.slots.clear()
 
-    def take(self, source: ReferenceLearner, damping: float = 0.0) -> None:
-        """Go on with the weights and the state of another model; what is new is damped.
+    def copy_from(self, source: ReferenceLearner, damping: float = 0.0) -> None:
+        """Continue with the weights and the state of another model; new coordinates are damped.
 
         >>> old, new = ReferenceLearner(Config()), ReferenceLearner(Config(["ab"]))
-        >>> new.take(old, damping=1.0)
-        >>> new.seeds == [old.squared_gradients()] == [0]
+        >>> new.copy_from(old, damping=1.0)
+        >>> new.product_seeds == [old.squared_gradients()] == [0]
         True
         """
         if self.mask != source.mask:
-            raise PoolError("a copy has as many bits as its source")
-        self.slots = {index: slot.twin() for index, slot in source.slots.items()}
+            raise PoolError("a copy must have the same bit_precision as its source")
+        self.slots = {index: slot.copy() for index, slot in source.slots.items()}
         self.low, self.high = source.low, source.high
         self.sum_norm_x, self.total_weight = source.sum_norm_x, source.total_weight
         with np.errstate(all="ignore"):
             seed = f32(damping) * source.squared_gradients() if damping > 0 else ZERO
-        if not np.isfinite(seed):  # sums that have left the range of numbers damp nothing
+        if not np.isfinite(seed):  # sums that have overflowed damp nothing
             seed = ZERO
-        self.seeds = [ZERO if p in source.products else seed for p in self.products]
-        self.own_seeds = [ZERO if name in source.derived else seed for name in self.derived]
+        self.product_seeds = [ZERO if p in source.products else seed for p in self.products]
+        self.derived_seeds = [ZERO if name in source.derived else seed for name in self.derived]
 
     def squared_gradients(self) -> np.float32:
-        """The sum of the squared gradients so far: what the constant holds.
+        """Return the sum of the squared gradients so far, which the constant's weight holds.
 
-        Without a constant, what the weights hold on average, as if all values had been 1.
+        Without a constant, it is the mean over the weights, scaled as if all values had been 1.
         """
         if self.constant:
             slot = self.slots.get(CONSTANT & self.mask)
             return slot.adaptive if slot and slot.norm > 0 else ZERO
         touched = [slot for _, slot in sorted(self.slots.items()) if slot.norm > 0]
         total = 0.0
-        for slot in touched:  # one after the other, as in C++: not with sum(), which compensates
+        for slot in touched:  # in order, as in C++; sum() would compensate rounding errors
             total += float(slot.adaptive) / (float(slot.norm) * float(slot.norm))
         return f32(total / len(touched)) if touched else ZERO
 
     def undamp(self) -> None:
-        """Damp nothing any more."""
-        self.seeds = [ZERO] * len(self.products)
-        self.own_seeds = [ZERO] * len(self.derived)  # of derived groups
+        """Stop damping."""
+        self.product_seeds = [ZERO] * len(self.products)
+        self.derived_seeds = [ZERO] * len(self.derived)
 
     def predict(self, example: Example) -> float:
-        """The prediction, within the labels seen so far."""
+        """Return the prediction, clipped to the range of the labels so far."""
         with np.errstate(all="ignore"):
             raw = f32(example.initial)
             for x, index, _ in self._features(example):
                 slot = self.slots.get(index)
-                raw += (slot.w if slot else ZERO) * x  # 0 times an infinite product is no number
+                raw += (slot.w if slot else ZERO) * x  # 0 times an infinite product is NaN
             return float(self._clip(raw))
 
     def _clip(self, raw: np.float32) -> np.float32:
         return ZERO if np.isnan(raw) else min(max(raw, self.low), self.high)
 
     def learn(self, example: Example) -> None:
-        """One update: predict, find every weight's rate, move the weights."""
+        """Update the model: predict, compute the rate of every weight, change the weights."""
         y, weight = f32(example.label), f32(example.weight)
-        if weight <= 0:  # VW takes note of the label all the same
+        if weight <= 0:  # VW extends its label range nevertheless
             self.low, self.high = min(self.low, y), max(self.high, y)
             return
         with np.errstate(all="ignore"):
@@ -185,7 +185,7 @@ class ReferenceLearner:
         y: np.float32,
         weight: np.float32,
     ) -> np.float32:
-        """How far to move: the invariant update of squared loss."""
+        """Return the size of the update: the invariant update of squared loss."""
         gradient2 = weight * (FOUR * (p - y) * (p - y))
         per_update = ONE
         multiplier = ONE
@@ -195,7 +195,7 @@ class ReferenceLearner:
                 x2 = x * x
                 if x2 < X2_MIN:
                     x, x2 = (X_MIN if x > 0 else -X_MIN), X2_MIN
-                if seed > 0 and abs(x) > slot.norm == 0:  # as if it had seen some gradients
+                if seed > 0 and abs(x) > slot.norm == 0:  # as if it had seen gradients before
                     slot.adaptive += seed * x2
                 slot.adaptive += gradient2 * x2
                 if abs(x) > slot.norm:  # a new scale: as if it had been the scale all along
@@ -218,26 +218,26 @@ class ReferenceLearner:
         return update * multiplier
 
     def _features(self, example: Example) -> Iterator[tuple[np.float32, int, np.float32]]:
-        """Values, indices, seeds in VW's order: groups by first letter, constant, products."""
+        """Yield values, indices and seeds in VW's order: groups by letter, constant, products."""
         letters: dict[int, list[tuple[Feature, np.float32]]] = {}
-        every: dict[str, Sequence[Feature]] = dict(example.groups)
+        groups: dict[str, Sequence[Feature]] = dict(example.groups)
         for name in self.derived:  # derived groups come last
-            every[name] = example.derived.get(name, ())
-        seeds = dict(zip(self.derived, self.own_seeds, strict=True))
-        for name, features in every.items():
+            groups[name] = example.derived.get(name, ())
+        seeds = dict(zip(self.derived, self.derived_seeds, strict=True))
+        for name, features in groups.items():
             if features:
-                own = [(feature, seeds.get(name, ZERO)) for feature in features]
-                letters.setdefault(name.encode()[0], []).extend(own)
-        for found in letters.values():
-            for feature, seed in found:
+                seeded = [(feature, seeds.get(name, ZERO)) for feature in features]
+                letters.setdefault(name.encode()[0], []).extend(seeded)
+        for seeded in letters.values():
+            for feature, seed in seeded:
                 yield f32(feature.value), feature.hashed & self.mask, seed
         if self.constant:
             yield ONE, CONSTANT & self.mask, ZERO
-        for product, seed in zip(self.products, self.seeds, strict=True):
-            groups = [every.get(name, ()) for _, _, name in product]
-            if all(groups):
+        for product, seed in zip(self.products, self.product_seeds, strict=True):
+            factors = [groups.get(name, ()) for _, _, name in product]
+            if all(factors):
                 names = [name for _, _, name in product]
-                numbers = [[(f32(value), hashed) for _, value, hashed in group] for group in groups]
+                numbers = [[(f32(x), hashed) for _, x, hashed in group] for group in factors]
                 for x, hashed in expand_product(names, numbers):
                     yield x, hashed & self.mask, seed
 
@@ -247,7 +247,7 @@ def _seed(group: str) -> int:
 
 
 class ReferencePool(SequentialPool):
-    """A pool of :class:`ReferenceLearner`: needs no other library, for tests and for reading.
+    """A pool of :class:`ReferenceLearner`, for tests and for reading. It needs no other library.
 
     >>> ReferencePool().default("learning_rate")
     0.5
@@ -259,14 +259,14 @@ class ReferencePool(SequentialPool):
         super().__init__(ReferenceLearner, DEFAULTS)
 
     def fresh(self) -> ReferencePool:
-        """An empty pool."""
+        """Return an empty pool."""
         return ReferencePool()
 
     def copy(self, source: Config, config: Config, damping: float = 0.0) -> None:
-        """Give `config` a model with the weights and the state of `source`'s.
+        """Give `config` a model with the weights and the state of the model of `source`.
 
-        A weight that it meets first in a product or a derived group which `source` does not have
-        is damped.
+        Weights that first occur in a product or derived group which `source` does not have are
+        damped.
 
         >>> from chacha.data.text_parser import parse_line
         >>> pool = ReferencePool()
@@ -280,11 +280,11 @@ class ReferencePool(SequentialPool):
         refuse_live(config, self._models)
         refuse_damping(damping)
         learner = ReferenceLearner(config)
-        learner.take(self._learner(source), damping)
+        learner.copy_from(self._learner(source), damping)
         self._models[config] = learner
 
     def undamp(self, config: Config) -> None:
-        """From now on `config` learns as if it had never been a copy."""
+        """Let `config` learn from now on as if it had never been a copy."""
         refuse_idle(config, self._models)
         self._learner(config).undamp()
 

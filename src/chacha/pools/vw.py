@@ -1,9 +1,9 @@
 """The pool on Vowpal Wabbit itself: any of its options may be fixed or tuned.
 
-An example is parsed once and learned by all live models. VW ties a parsed example to
-the workspace that set it up: its interactions, its weights' stride, its constant. So it
-is unset from one workspace and set up for the next, and every workspace that learned it
-also finishes it, because VW's clock (which `--sgd` reads) ticks there.
+An example is parsed once and learned by all live models. VW ties a parsed example to the workspace
+that set it up: to its interactions, the stride of its weights, its constant. The example is
+therefore unset in one workspace and set up for the next. Every workspace that learned it also
+finishes it, because this advances VW's clock, which `--sgd` reads.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 try:
     import vowpalwabbit
     from vowpalwabbit import pyvw
-except ImportError as error:  # pragma: no cover - exercised in a process of its own
+except ImportError as error:  # pragma: no cover - run in a separate process
     from chacha.errors import MissingExtra
 
     instead = " (without it: ReferencePool(), --pool reference)"
@@ -44,22 +44,22 @@ SHARED = frozenset(
     | {"max_prediction", "min_prediction", "nn", "noconstant", "normalized", "power_t"}
     | {"quantile_tau", "sgd", "sparse_l2"}
 )
-"""Options with which models may share one parsed example, bit for bit (a test says so).
+"""Options with which models can share one parsed example, bit for bit (this is tested).
 
-A model with any other option parses for itself: it may change what an example holds.
+A model with any other option parses its own: the option may change what an example contains.
 """
 
 FREE = frozenset(
     {"ftrl_alpha", "ftrl_beta", "l1", "l2", "learning_rate", "loss_function", "noconstant"}
     | {"power_t", "quantile_tau"}
 )
-"""Options in which a copy may differ from its source: VW saves nothing that hangs on them."""
+"""Options in which a copy may differ from its source: VW saves nothing that depends on them."""
 
 UNSAVED = frozenset({"OjaNewton", "autolink", "boosting", "ngram", "nn", "skips", "sparse_l2"})
-"""Options of models that do not go on as before when VW has saved and loaded them."""
+"""Options of models that do not continue exactly after VW has saved and loaded them."""
 
 REFUSED = {
-    "chacha reads and writes by itself": (
+    "chacha reads and writes files itself": (
         "audit audit_regressor cache cache_file daemon data dsjson extra_metrics "
         "final_regressor foreground help invert_hash json span_server version "
         "kill_cache output_feature_regularizer_binary output_feature_regularizer_text passes "
@@ -69,7 +69,7 @@ REFUSED = {
     "with it VW's predict changes the model": "bootstrap lrq lrqfa new_mf rank",
     "the loss turns margins into predictions": "link",
 }
-"""Why some options cannot be used, and which."""
+"""Options that cannot be used, by reason."""
 
 
 def _open(words: list[str], what: str) -> Workspace:
@@ -81,21 +81,21 @@ def _open(words: list[str], what: str) -> Workspace:
 
 @lru_cache(maxsize=1)
 def vw_options() -> Mapping[str, Value | None]:
-    """Every option of the installed VW with its default; None where it has none."""
+    """Return every option of the installed VW with its default; None where it has none."""
     workspace = _open([], "its own defaults")
-    found: dict[str, Value | None] = {"bit_precision": 18, "initial_t": 0.0}
+    defaults: dict[str, Value | None] = {"bit_precision": 18, "initial_t": 0.0}
     for groups in workspace.get_config(False).values():
         for _, options in groups:
             for option in options:
                 value = option.default_value if option.default_value_supplied else None
                 plain = isinstance(value, (bool, int, float, str))
-                found.setdefault(option.name, value if plain else None)
+                defaults.setdefault(option.name, value if plain else None)
     workspace.finish()
-    return found
+    return defaults
 
 
 class VWPool:
-    """Live models that are Vowpal Wabbit workspaces.
+    """A pool whose live models are Vowpal Wabbit workspaces.
 
     >>> from chacha.data.text_parser import parse_line
     >>> pool = VWPool()
@@ -110,7 +110,7 @@ class VWPool:
 
     def __init__(self) -> None:
         self._models: dict[Config, Workspace] = {}
-        self._alone: dict[Config, None] = {}  # those that parse for themselves
+        self._separate: dict[Config, None] = {}  # models that parse their own examples
         self._parser: Workspace | None = None
 
     @property
@@ -119,11 +119,11 @@ class VWPool:
         return self._models.keys()
 
     def fresh(self) -> VWPool:
-        """An empty pool."""
+        """Return an empty pool."""
         return VWPool()
 
     def default(self, key: str) -> Value | None:
-        """VW's own default of an option."""
+        """Return VW's default for an option; None if it has no such option."""
         return vw_options().get(key)
 
     def start(self, config: Config) -> None:
@@ -133,9 +133,9 @@ class VWPool:
         self._adopt(config, _open(config.vw_arg_list(), str(config)))
 
     def copy(self, source: Config, config: Config, damping: float = 0.0) -> None:
-        """Give `config` a model with the weights and the state of `source`'s, through a file.
+        """Give `config` a model with the weights and the state of `source`, through a file.
 
-        VW cannot damp its first steps: `damping` has no effect here.
+        VW cannot damp first steps, so `damping` has no effect here.
 
         >>> from chacha.data.text_parser import parse_line
         >>> pool = VWPool()
@@ -162,25 +162,25 @@ class VWPool:
         self._adopt(config, workspace)
 
     def undamp(self, config: Config) -> None:
-        """From now on `config` learns as if it had never been a copy: as it does anyway."""
+        """Do nothing but check that `config` is live: copies in VW are never damped."""
         refuse_idle(config, self._models)
 
     def _adopt(self, config: Config, workspace: Workspace) -> None:
-        if _kind(workspace) != ("SIMPLE", "SCALAR"):
+        if _types(workspace) != ("SIMPLE", "SCALAR"):
             workspace.finish()
             raise PoolError(f"{config}: chacha needs VW options that predict one number per line")
         self._models[config] = workspace
         if config.values.keys() - SHARED:
-            self._alone[config] = None
+            self._separate[config] = None
 
     def stop(self, config: Config) -> None:
         """Close the workspace of `config`."""
         refuse_idle(config, self._models)
-        self._alone.pop(config, None)
+        self._separate.pop(config, None)
         self._models.pop(config).finish()
 
     def to_vw(self, config: Config, path: str | PathLike[str]) -> None:
-        """Write the model of `config` as VW does; VW forgets the loss and l1, l2 on the way."""
+        """Let VW write the model of `config`; VW does not save the loss, l1 and l2."""
         refuse_idle(config, self._models)
         try:
             self._models[config].save(fspath(path))
@@ -188,33 +188,33 @@ class VWPool:
             raise PoolError(f"{fspath(path)}: VW cannot write it: {error}") from error
 
     def predict(self, example: Example) -> Mapping[Config, float]:
-        """What every live model predicts."""
-        line = example.line if example.initial else example.body  # the label is not looked at
+        """Return the prediction of every live model. Nothing changes."""
+        line = example.line if example.initial else example.body  # the label is not used
         return self._visit(line, example, learn=False)
 
     def learn(self, example: Example) -> Mapping[Config, float]:
-        """Every live model predicts, then learns."""
+        """Let every live model predict, then learn; return the predictions."""
         refuse_unlabelled(example)
         return self._visit(example.line, example, learn=True)
 
-    def _visit(self, line: str, given: Example, learn: bool) -> Mapping[Config, float]:
-        """Each model gets the line with the derived groups that it has."""
+    def _visit(self, line: str, example: Example, learn: bool) -> Mapping[Config, float]:
+        """Pass the line to each model, with the derived groups that its configuration names."""
         predictions: dict[Config, float] = {}
-        together: dict[tuple[str, ...], list[Config]] = {}
+        sharing: dict[tuple[str, ...], list[Config]] = {}
         for config, workspace in self._models.items():
-            if config not in self._alone:
-                together.setdefault(config.derived, []).append(config)
+            if config not in self._separate:
+                sharing.setdefault(config.derived, []).append(config)
                 continue
-            with self._parsed(workspace, line + given.derived_text(config.derived)) as example:
-                predictions[config] = _turn(workspace, example, learn)
-        for features, configs in together.items():
-            predictions |= self._share(line + given.derived_text(features), configs, learn)
+            with self._parsed(workspace, line + example.derived_text(config.derived)) as parsed:
+                predictions[config] = _predict_and_learn(workspace, parsed, learn)
+        for features, configs in sharing.items():
+            predictions |= self._share(line + example.derived_text(features), configs, learn)
         return {config: predictions[config] for config in self._models}
 
     def _share(self, line: str, configs: Sequence[Config], learn: bool) -> dict[Config, float]:
-        """Hand one parsed line from model to model."""
+        """Parse a line once, and pass it from model to model."""
         predictions: dict[Config, float] = {}
-        if self._parser is None:  # hashes to 31 bits; narrower models drop the upper ones
+        if self._parser is None:  # it hashes to 31 bits; models with fewer drop the upper ones
             self._parser = _open(["--bit_precision=31", "--sparse_weights"], "a parser")
         with self._parsed(self._parser, line) as example:
             owner = self._parser
@@ -223,7 +223,7 @@ class VWPool:
                 native.unsetup_example(owner, example)
                 native.setup_example(workspace, example)
                 owner = workspace
-                predictions[config] = _turn(workspace, example, learn)
+                predictions[config] = _predict_and_learn(workspace, example, learn)
                 if learn:
                     native._finish_example(workspace, example)
         return predictions
@@ -238,7 +238,7 @@ class VWPool:
 
 
 def _check(config: Config) -> None:
-    """Refuse what VW does not have, and what cannot be used here."""
+    """Raise an error for options that VW does not have or that cannot be used here."""
     for key in config.values:
         if key not in vw_options():
             raise PoolError(f"VW has no option --{key} (from {config})")
@@ -248,20 +248,20 @@ def _check(config: Config) -> None:
 
 
 def _check_copy(source: Config, config: Config) -> None:
-    """Refuse a copy that would not be one."""
+    """Raise an error if VW cannot copy the model of `source` exactly."""
     for key in sorted((source.values.keys() | config.values.keys()) - FREE):
-        was, now = (each.values.get(key, vw_options()[key]) for each in (source, config))
-        if was != now:
-            raise PoolError(f"VW cannot change --{key} of a copy, from {was!r} to {now!r}")
-        if was and key in UNSAVED:
+        old, new = (each.values.get(key, vw_options()[key]) for each in (source, config))
+        if old != new:
+            raise PoolError(f"VW cannot change --{key} of a copy, from {old!r} to {new!r}")
+        if old and key in UNSAVED:
             raise PoolError(f"VW does not save all of a model with --{key}: it cannot be copied")
 
 
 def _without_options(data: bytes) -> bytes:
-    """A model that VW saved, without the options in it: VW would add them to those of a copy.
+    """Return a model that VW saved without its options, which VW would add to those of a copy.
 
-    The seed of VW's random numbers stays. The header is: the version, the id, `m`, the labels'
-    range, four whole numbers (bits, lda, ngrams, skips), the options, a checksum of the pieces.
+    The seed of VW's random numbers stays. The header consists of the version, the id, `m`, the
+    label range, four integers (bits, lda, ngrams, skips), the options, and a checksum of these.
     """
     pieces, at = list[bytes](), 4 + int.from_bytes(data[:4], "little")
     head = data[:at]
@@ -279,28 +279,28 @@ def _without_options(data: bytes) -> bytes:
     for size in (1, 4, 4, 4, 4, 4, 4):
         take(size)
     options = take(number())
-    if data[at : at + 8] != _sealed(pieces):
-        raise PoolError("VW's file of this model is not understood: it cannot be copied")
-    kept = b"".join(re.findall(rb" --random_seed \d+", options)) + b"\0"
-    pieces[-2:] = [struct.pack("<I", len(kept)), kept]
-    return head + b"".join(pieces) + _sealed(pieces) + data[at + 8 :]
+    if data[at : at + 8] != _checksum(pieces):
+        raise PoolError("the model cannot be copied: VW saved it in an unknown file format")
+    seed = b"".join(re.findall(rb" --random_seed \d+", options)) + b"\0"
+    pieces[-2:] = [struct.pack("<I", len(seed)), seed]
+    return head + b"".join(pieces) + _checksum(pieces) + data[at + 8 :]
 
 
-def _sealed(pieces: list[bytes]) -> bytes:
-    """The checksum of pieces of a file, as it stands behind them."""
+def _checksum(pieces: list[bytes]) -> bytes:
+    """Return the checksum of a header's pieces, as VW writes it after them."""
     return struct.pack("<II", 4, reduce(lambda seed, piece: murmur(piece, seed), pieces, 0))
 
 
-def _kind(workspace: Workspace) -> tuple[str, str]:
-    """The types of label and prediction, by name; empty where VW's Python does not know them."""
+def _types(workspace: Workspace) -> tuple[str, str]:
+    """Return the names of the label and prediction types; empty if VW's Python has none."""
     try:
         return workspace.get_label_type().name, workspace.get_prediction_type().name
     except Exception:
         return "", ""
 
 
-def _turn(workspace: Workspace, example: Any, learn: bool) -> float:
-    """One model's turn at a parsed example: its prediction, then its lesson."""
+def _predict_and_learn(workspace: Workspace, example: Any, learn: bool) -> float:
+    """Return one model's prediction for a parsed example, and let it learn if `learn` is set."""
     native.predict(workspace, example)
     prediction = float(example.get_simplelabel_prediction())
     if learn:

@@ -178,7 +178,7 @@ def test_a_champion_without_a_model_cannot_be_written(tmp_path: Path) -> None:
     m = model(WithoutChampion, budget=4)
     m.run(STREAM, limit=20)
     with pytest.raises(
-        chacha.errors.PoolError, match="no interactions is not live; it has no model"
+        chacha.errors.PoolError, match="no interactions is not live: it has no model"
     ):
         m.to_vw(tmp_path / "champion.model")
 

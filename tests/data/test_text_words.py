@@ -1,4 +1,4 @@
-"""Texts as columns: the native engine finds the words that Python finds."""
+"""Text columns: the native engine finds the same words as Python."""
 
 from __future__ import annotations
 

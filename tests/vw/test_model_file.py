@@ -1,4 +1,4 @@
-"""VW's model files: VW itself must not see who wrote them."""
+"""VW model files: VW reads them as if it had written them itself."""
 
 from __future__ import annotations
 
