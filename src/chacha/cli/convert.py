@@ -1,4 +1,4 @@
-"""`chacha convert`: the examples that `run` would see, in a file."""
+"""`chacha convert`: the examples that `run` would read, in a file."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from chacha.cli.flags import (
     OnBadFlag,
     SourceArgument,
     output_option,
-    takes_table,
+    with_table_flags,
 )
-from chacha.cli.outputs import Output, distinct
+from chacha.cli.outputs import TextOutput, check_distinct
 from chacha.data.example import Example
 from chacha.errors import SourceError
 from chacha.source_profile import with_log_target
@@ -34,22 +34,22 @@ from chacha.sources.writers import ExampleWriter, open_writer
 __all__ = ["convert", "write_examples"]
 
 
-class Lines:
-    """VW text on standard output."""
+class StdoutWriter:
+    """A writer of VW text on standard output."""
 
     def __init__(self) -> None:
-        self._out = Output("-")
+        self._out = TextOutput("-")
 
     def write(self, example: Example) -> None:
-        """One line."""
+        """Write one line."""
         self._out.write(f"{example.line}\n")
 
     def close(self) -> None:
-        """Write what is left."""
+        """Flush; stdout stays open."""
         self._out.close()
 
 
-@takes_table
+@with_table_flags
 def convert(
     source: SourceArgument,
     table: TableSpec,
@@ -59,8 +59,8 @@ def convert(
     form: FormatFlag = None,
     on_bad: OnBadFlag = None,
 ) -> None:
-    """Write the examples that `run` would see, as VW text or Parquet."""
-    distinct(source, output=output)
+    """Write the examples that `run` would read, as VW text or Parquet."""
+    check_distinct(source, output=output)
     stream = with_log_target(open_files(source, table, form=form), log_target, on_bad=on_bad)
     write_examples(stream, output, limit, on_bad)
 
@@ -72,13 +72,13 @@ def write_examples(
     on_bad: OnBad | None,
     prepare: Callable[[Example], Example] = lambda example: example,
 ) -> None:
-    """Write the examples of a source, each as `prepare` makes it, and tell how many."""
+    """Write the examples of a source, each after `prepare`, and print how many there were."""
     check_ends(stream, limit)
     if on_bad is None:
         on_bad = OnBad.SKIP if stream.endless else OnBad.ERROR
     skipped = Skipped()
     written = 0
-    writer: ExampleWriter = Lines() if output == "-" else open_writer(output)
+    writer: ExampleWriter = StdoutWriter() if output == "-" else open_writer(output)
     try:
         for example in islice(good_examples(stream, on_bad, skipped, prepare), limit):
             writer.write(example)
