@@ -303,7 +303,7 @@ def test_explain_reads_incomplete_runs(tmp_path: Path) -> None:
     text = path.read_text()
     assert cli("explain", "-", stdin=text).stdout == cli("explain", str(path)).stdout
     path.write_text(text[:-20])
-    assert "did not come to its end" in cli("explain", str(path)).stdout
+    assert "did not reach its end" in cli("explain", str(path)).stdout
     for wrong in (text + text, '{"kind": "Run"}\n', text.replace('"config": {', '"config": [{', 1)):
         path.write_text(wrong)
         assert "chacha: " in cli("explain", str(path), rc=1).stderr

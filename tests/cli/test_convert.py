@@ -25,9 +25,7 @@ from tests.sources.test_formats import ROWS, TABLE, WRITERS
 from tests.sources.test_sources import good, lines
 
 
-def run_history(
-    path: Path | str, table: TableSpec | None = None
-) -> tuple[list[float], list[Any]]:
+def run_history(path: Path | str, table: TableSpec | None = None) -> tuple[list[float], list[Any]]:
     model = ChaCha.paper(seed=3, keep_decisions=10**6)
     steps = model.steps(model.open(str(path), table))
     return [step.prediction for step in steps], [d.to_json() for d in model.decisions]

@@ -56,7 +56,7 @@ def main() -> None:
     except ChaChaError as error:
         print(f"chacha: {error}", file=sys.stderr)
         sys.exit(1)
-    except BrokenPipeError:  # the reader of stdout has gone, so there is nobody to inform
+    except BrokenPipeError:  # the reader of stdout has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except OSError as error:

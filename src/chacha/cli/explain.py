@@ -170,7 +170,7 @@ def story(
             leases = 0
     yield f"{'':>9}  {len(tried)} challengers were live since, {leases} leases used up"
     if end is None:
-        yield "the run did not come to its end"
+        yield "the run did not reach its end"
     else:
         loss = "none" if end["loss"] is None else f"{end['loss']:.6g}"
         yield f"{end['examples']:>9}  end: served loss {loss}, champion: {champion}"
@@ -185,7 +185,7 @@ def explain(
         bool, typer.Option("--all", help="Every decision, not only promotions and eliminations.")
     ] = False,
 ) -> None:
-    """Tell the decisions of a saved run as a story."""
+    """Print the decisions of a saved run as a story."""
     about, decisions, end = read_decisions(file)
     for line in story(about, decisions, end, everything):
         print(line)
