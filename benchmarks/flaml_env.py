@@ -1,8 +1,8 @@
-"""An environment for FLAML's AutoVW, made once: it wants other packages than chacha does.
+"""An environment for FLAML's AutoVW, created once: it needs other packages than chacha.
 
     python flaml_env.py FOLDER
 
-Exits with 1 and one line on stderr if it could not be made.
+Exits with 1 and one line on stderr if the environment cannot be created.
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-__all__ = ["make"]
+__all__ = ["create"]
 
 
-def make(home: Path) -> str:
-    """Make the environment, unless it is there; returns why that was not possible."""
-    ready = home / ".ready"
+def create(folder: Path) -> str:
+    """Create the environment unless it exists; return the error, or an empty string."""
+    ready = folder / ".ready"
     if ready.exists():
         return ""
-    learner = f"vowpalwabbit=={version('vowpalwabbit')}"  # flaml[vw] wants a VW before 9
-    python = str(home / "bin" / "python")
+    learner = f"vowpalwabbit=={version('vowpalwabbit')}"  # flaml[vw] asks for a VW before 9
+    python = str(folder / "bin" / "python")
     pip = [python, "-m", "pip", "install", "--quiet", "flaml>=2.3", learner, "scikit-learn"]
-    for words in ([sys.executable, "-m", "venv", str(home)], pip):
-        made = subprocess.run(words, capture_output=True, text=True)
-        if made.returncode:
-            last = (made.stderr.strip() or made.stdout.strip()).splitlines()[-1:]
+    for words in ([sys.executable, "-m", "venv", str(folder)], pip):
+        done = subprocess.run(words, capture_output=True, text=True)
+        if done.returncode:
+            last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
             return f"FLAML could not be installed: {' '.join(last)}"
     ready.touch()
     return ""
 
 
 if __name__ == "__main__":
-    if told := make(Path(sys.argv[1])):
-        sys.exit(told)
+    if error := create(Path(sys.argv[1])):
+        sys.exit(error)

@@ -1,8 +1,8 @@
-"""FLAML's AutoVW over VW text, in an environment of its own: what it costs and loses, as JSON.
+"""FLAML's AutoVW over VW text in a separate environment: its cost and loss as JSON.
 
     python flaml_peer.py FILE.vw ROWS [SEED]
 
-It needs the packages flaml and vowpalwabbit, and nothing of chacha. FLAML wants the VW of
+The script needs the packages flaml and vowpalwabbit, and nothing of chacha. FLAML expects a VW
 before version 9, in which the class `Workspace` was called `pyvw.vw`; nothing else is changed.
 """
 
@@ -20,7 +20,7 @@ from vowpalwabbit import pyvw
 
 
 def main() -> None:
-    """Predict and learn every line with five live models, products tuned."""
+    """Predict and learn every line with five live models; products are tuned."""
     warnings.filterwarnings("ignore")
     pyvw.vw = pyvw.Workspace
     path, rows, *seed = sys.argv[1:]
@@ -43,7 +43,7 @@ def main() -> None:
             champions.append(champion)
     seconds = time.process_time() - began
     squares = [(p - y) ** 2 for p, y in zip(predictions, labels, strict=True)]
-    told = {
+    result = {
         "ns": seconds / len(lines) * 1e9,
         "rows": len(lines),
         "loss": sum(squares) / len(lines),
@@ -51,7 +51,7 @@ def main() -> None:
         "champion": champions[-1],
         "versions": {name: version(name) for name in ("flaml", "vowpalwabbit", "scikit-learn")},
     }
-    print(json.dumps(told))
+    print(json.dumps(result))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Memory over a stream that is larger than the memory it may use.
+"""Memory over a stream that is larger than the memory limit.
 
     python benchmarks/memory.py [--gigabytes 4] [--limit-gigabytes 1]
 
 A generator writes rows of 4 KB into a pipe; `chacha run -` learns from them with five live
-models under a limit on its address space. Its resident memory is looked at all along.
+models under a limit on its address space. Its resident memory is measured after each tenth.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ GIGA = 1 << 30
 
 
 def csv_rows() -> Iterator[str]:
-    """A table with a long column that is left out."""
+    """Yield a table with a long column that is left out."""
     yield "a,b,c,note,y\n"
     i = 0
     while True:
@@ -31,7 +31,7 @@ def csv_rows() -> Iterator[str]:
 
 
 def json_rows() -> Iterator[str]:
-    """The same as JSON lines."""
+    """Yield the same rows as JSON lines."""
     i = 0
     while True:
         i += 1
@@ -40,7 +40,7 @@ def json_rows() -> Iterator[str]:
 
 
 def vw_rows() -> Iterator[str]:
-    """The same as VW text; the long part is the tag."""
+    """Yield the same rows as VW text; the long part is the tag."""
     tag = NOTE.replace(" ", "_")
     i = 0
     while True:
@@ -52,14 +52,14 @@ STREAMS = {"csv": csv_rows, "jsonl": json_rows, "vw": vw_rows}
 
 
 def resident(pid: int) -> float:
-    """Megabytes that a process holds in memory now."""
+    """Return the megabytes that a process holds in memory now."""
     status = Path(f"/proc/{pid}/status").read_text()
     (line,) = (line for line in status.splitlines() if line.startswith("VmRSS"))
     return int(line.split()[1]) / 1024
 
 
 def feed(form: str, size: int, limit: int) -> dict[str, float]:
-    """Write `size` bytes into a run; its memory after each tenth of them."""
+    """Write `size` bytes into a run; return its memory after each tenth of them."""
     flags = [] if form == "vw" else ["--ignore", "note"]
     words = [sys.executable, "-m", "chacha", "run", "-", "--format", form, "-q", "--json", "-"]
     run = subprocess.Popen(
@@ -95,7 +95,7 @@ def feed(form: str, size: int, limit: int) -> dict[str, float]:
 
 
 def main() -> None:
-    """Print a row a format."""
+    """Print a row for each format."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--gigabytes", type=float, default=4.0)
     parser.add_argument("--limit-gigabytes", type=float, default=1.0)
@@ -105,8 +105,8 @@ def main() -> None:
     print("| format | examples | MB after a tenth | half | end | peak | seconds |")
     print("|---|---|---|---|---|---|---|")
     for form in STREAMS:
-        found = feed(form, size, limit)
-        print(f"| {form} | " + " | ".join(f"{value:.0f}" for value in found.values()) + " |")
+        figures = feed(form, size, limit)
+        print(f"| {form} | " + " | ".join(f"{value:.0f}" for value in figures.values()) + " |")
 
 
 if __name__ == "__main__":

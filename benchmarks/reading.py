@@ -1,11 +1,11 @@
-"""What reading costs beside learning, per format: CPU time per row, in one process run.
+"""The cost of reading each format beside the cost of learning: CPU time per row.
 
     python benchmarks/reading.py [--rows 20000] [--rounds 3]
 
 Three tables (10 numbers; 10 columns of numbers and words; 50 numbers) are written in every
-format. Per row: reading the file and making examples of it, and learning those examples with
-the VW pool at b = 5 and b = 1 (paper rules, interactions tuned). Medians of rounds that
-alternate. CPU time of all threads, so the background reader is counted.
+format. Measured per row: reading the file into examples, and learning those examples at b = 5 and
+b = 1 (paper rules, interactions tuned). Figures are medians of alternating rounds in one process.
+CPU time is that of all threads, so the background reader is counted.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ import chacha
 
 
 def cpu() -> float:
-    """CPU time of all threads of this process."""
+    """Return the CPU time of all threads of this process."""
     times = os.times()
     return times.user + times.system
 
 
 def tables(rows: int) -> dict[str, pa.Table]:
-    """The tables, the target last."""
+    """Return the tables, with the target last."""
     rng = np.random.default_rng(1)
     numbers = rng.normal(size=(rows, 10)).round(6)
     words = {f"w{i}": rng.choice(["red", "green", "blue", "brown"], rows) for i in range(3)}
@@ -53,7 +53,7 @@ def tables(rows: int) -> dict[str, pa.Table]:
 
 
 def write_arff(table: pa.Table, path: Path) -> None:
-    """The table as ARFF."""
+    """Write the table as ARFF."""
     lines = ["@relation t"]
     for name, column in zip(table.column_names, table.columns, strict=True):
         words = pa.types.is_string(column.type)
@@ -65,7 +65,7 @@ def write_arff(table: pa.Table, path: Path) -> None:
 
 
 def write_libsvm(table: pa.Table, path: Path) -> None:
-    """The numbers of the table as LIBSVM."""
+    """Write the numbers of the table as LIBSVM."""
     names = [
         n
         for n, c in zip(table.column_names, table.columns, strict=True)
@@ -81,26 +81,26 @@ def write_libsvm(table: pa.Table, path: Path) -> None:
 
 
 def write_vw(table: pa.Table, path: Path) -> None:
-    """The table as VW text."""
+    """Write the table as VW text."""
     examples = chacha.open_source(table)
     path.write_text("".join(f"{e.line}\n" for e in examples if isinstance(e, chacha.Example)))
 
 
 def write_vw_json(table: pa.Table, path: Path) -> None:
-    """The table as VW's JSON, with the groups that a table has."""
+    """Write the table as VW's JSON, with the groups of a table."""
     group_of = chacha.TableSpec().group_columns(table.column_names[:-1])
     with path.open("w") as file:
         for row in table.to_pylist():
             example: dict[str, object] = {"_label": row.pop("y")}
             for name, value in row.items():
-                inside = example.setdefault(group_of[name], {})
-                assert isinstance(inside, dict)
-                inside[name] = value
+                group = example.setdefault(group_of[name], {})
+                assert isinstance(group, dict)
+                group[name] = value
             file.write(json.dumps(example) + "\n")
 
 
 def files(table: pa.Table, folder: Path) -> dict[str, Callable[[], chacha.sources.Source]]:
-    """The table in every format: what opens it."""
+    """Write the table in every format; return functions that open them."""
     pacsv.write_csv(table, folder / "t.csv")
     with pa.CompressedOutputStream(folder / "t.csv.gz", "gzip") as file:
         pacsv.write_csv(table, file)
@@ -112,25 +112,25 @@ def files(table: pa.Table, folder: Path) -> dict[str, Callable[[], chacha.source
     write_libsvm(table, folder / "t.libsvm")
     write_vw(table, folder / "t.vw")
     write_vw_json(table, folder / "t.vwjson")
-    found: dict[str, Callable[[], chacha.sources.Source]] = {
+    openers: dict[str, Callable[[], chacha.sources.Source]] = {
         path.name.removeprefix("t"): lambda path=path: chacha.open_source(path)  # type: ignore[misc]
         for path in sorted(folder.iterdir())
     }
-    found["pandas"] = lambda: chacha.open_source(table.to_pandas())
-    found["polars, Arrow"] = lambda: chacha.open_source(table)
+    openers["pandas"] = lambda: chacha.open_source(table.to_pandas())
+    openers["polars, Arrow"] = lambda: chacha.open_source(table)
     rows = table.to_pylist()
-    found["dicts"] = lambda: chacha.open_source(rows, chacha.TableSpec(target="y"))
+    openers["dicts"] = lambda: chacha.open_source(rows, chacha.TableSpec(target="y"))
     if not any(pa.types.is_string(column.type) for column in table.columns):
         matrix = np.column_stack([table.column(n) for n in table.column_names[:-1]]).astype(float)
         y = table.column("y").to_numpy()
-        found["NumPy"] = lambda: chacha.open_source(matrix, y=y)
-        found["SciPy sparse"] = lambda: chacha.open_source(sparse.csr_array(matrix), y=y)
-    return found
+        openers["NumPy"] = lambda: chacha.open_source(matrix, y=y)
+        openers["SciPy sparse"] = lambda: chacha.open_source(sparse.csr_array(matrix), y=y)
+    return openers
 
 
 def read(open_it: Callable[[], chacha.sources.Source]) -> float:
-    """The CPU time of reading a source to its end."""
-    gc.freeze()  # the tables of this benchmark are not the reader's to walk over
+    """Return the CPU time of reading a source to its end."""
+    gc.freeze()  # so that the collector does not walk over the tables of this benchmark
     began = cpu()
     for _ in open_it():
         pass
@@ -140,9 +140,9 @@ def read(open_it: Callable[[], chacha.sources.Source]) -> float:
 
 
 def learn(examples: list[chacha.Example], budget: int) -> float:
-    """The CPU time of learning the examples with the VW pool."""
+    """Return the CPU time of learning the examples."""
     model = chacha.ChaCha.paper(budget=budget, seed=1)
-    gc.freeze()  # a stream would not keep its examples, so nobody walks over them
+    gc.freeze()  # a stream does not hold its examples, so the collector must not walk over them
     began = cpu()
     model.run(examples)
     seconds = cpu() - began
@@ -151,7 +151,7 @@ def learn(examples: list[chacha.Example], budget: int) -> float:
 
 
 def main() -> None:
-    """Print a table a table."""
+    """Print a table of costs for each table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--rounds", type=int, default=3)
@@ -171,7 +171,7 @@ def main() -> None:
                     times.append(learn(examples, budget) / options.rows * 1e6)
                 del examples
         costs = {b: statistics.median(times) for b, times in learning.items()}
-        print(f"\n{name}, {options.rows} rows: learning with VW costs {costs[5]:.0f} µs a row")
+        print(f"\n{name}, {options.rows} rows: learning costs {costs[5]:.0f} µs a row")
         print(f"at b = 5 and {costs[1]:.0f} at b = 1\n")
         print("| source | reading, µs a row | ÷ learning at b = 5 |\n|---|---|---|")
         for form, times in reading.items():

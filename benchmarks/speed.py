@@ -2,12 +2,12 @@
 
     python benchmarks/speed.py [--data DIR] [--rows 100000] [--rounds 5] [--no-flaml] [--quick]
 
-Streams: fried, mv, pol (from DIR/NAME.csv.gz, or made alike) and sparse; DATA in the environment
-is --data. Every method passes over the stream once a round, and the methods take turns; figures
-are medians, ratios are medians of the rounds' ratios. CPU time is user and system of all threads
-and children, from the first read to the last example: imports and start-up are left out. FLAML
-gets an environment of its own in out/flaml-env. The result is printed as Markdown, and written
-to out/speed.json.
+Streams: fried, mv, pol (from DIR/NAME.csv.gz, or generated alike) and sparse. The environment
+variable DATA is the default of --data. Every method passes over the stream once a round, and the
+methods alternate. Figures are medians, ratios are medians of the rounds' ratios. CPU time is user
+and system time of all threads and children, from the first read to the last example; imports and
+start-up are left out. FLAML runs in a separate environment in out/flaml-env. The result is printed
+as Markdown and written to out/speed.json.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ import numpy as np
 import pyarrow as pa
 
 import chacha
-import ours
-import peers
+import chacha_methods
+import peer_methods
 import streams
-from targets import Target, absolute_table, target_table, targets
+from speed_targets import Target, absolute_table, target_table, targets
 from timing import Method, Times, interleave
 
 OUT = Path(__file__).resolve().parent.parent / "out"
@@ -38,12 +38,14 @@ DENSE = ("fried", "mv", "pol")
 
 
 def options_of(words: Sequence[str] | None = None) -> argparse.Namespace:
-    """The command line. `--quick` is a smoke run: its figures mean nothing."""
+    """Return the options. `--quick` is a smoke run whose figures mean nothing."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--data", type=Path, default=os.environ.get("DATA") or None)
-    parser.add_argument("--rows", type=int, default=100_000, help="of a pass over a file or table")
+    parser.add_argument(
+        "--rows", type=int, default=100_000, help="rows of a pass over a file or table"
+    )
     parser.add_argument("--calls", type=int, default=20_000, help="rows where each is a call")
     parser.add_argument("--slow", type=int, default=3_000, help="rows for FLAML and River")
     parser.add_argument("--sparse-rows", type=int, default=20_000)
@@ -60,26 +62,26 @@ def options_of(words: Sequence[str] | None = None) -> argparse.Namespace:
     return options
 
 
-def machine(flaml: peers.Flaml | None) -> dict[str, str]:
-    """What this ran on."""
+def machine(flaml: peer_methods.Flaml | None) -> dict[str, str]:
+    """Return the machine and the versions."""
     info, model = Path("/proc/cpuinfo"), platform.processor()
     if info.exists():
-        named = [x for x in info.read_text().splitlines() if x.startswith("model name")]
-        model = named[0].partition(":")[2].strip() if named else model
+        lines = [x for x in info.read_text().splitlines() if x.startswith("model name")]
+        model = lines[0].partition(":")[2].strip() if lines else model
     return {
         "CPU": f"{model or platform.machine()}, {os.cpu_count()} cores",
         "Python": platform.python_version(),
         "chacha": f"{chacha.__version__}, {type(chacha.ChaCha().pool).__name__}",
         "pyarrow": pa.__version__,
         "numpy": np.__version__,
-        **peers.versions(flaml),
+        **peer_methods.versions(flaml),
     }
 
 
 def measure(
-    options: argparse.Namespace, folder: Path, flaml: peers.Flaml | None
+    options: argparse.Namespace, folder: Path, flaml: peer_methods.Flaml | None
 ) -> tuple[dict[str, Times], dict[str, str]]:
-    """All methods on all streams, and where the streams came from."""
+    """Return the times of all methods on all streams, and the origins of the streams."""
     times: dict[str, Times] = {}
     origins: dict[str, str] = {}
     data = Path(options.data) if options.data else None
@@ -89,49 +91,49 @@ def measure(
         else:
             stream = streams.dense(name, options.rows, data)
         path = stream.write(folder / f"{name}.vw")
-        ways = ours.methods(stream, path, options.calls)
-        ways += peers.methods(stream, path, options.calls, options.slow, flaml)
-        times[name] = interleave(ways, options.rounds, name)
+        methods = chacha_methods.methods(stream, path, options.calls)
+        methods += peer_methods.methods(stream, path, options.calls, options.slow, flaml)
+        times[name] = interleave(methods, options.rounds, name)
         origins[name] = f"{len(stream.lines)} rows, {stream.origin}"
     return times, origins
 
 
-def crowd(options: argparse.Namespace, folder: Path) -> Times:
-    """What challengers cost that wait."""
+def waiting_challengers(options: argparse.Namespace, folder: Path) -> Times:
+    """Return the times of a pass with few and with many waiting challengers."""
     stream = streams.dense("fried", options.rows, None)
-    path = stream.write(folder / "crowd.vw")
-    ways = [
-        Method(str(count), lambda count=count: ours.waiting(stream, path, count))  # type: ignore[misc]
+    path = stream.write(folder / "waiting.vw")
+    methods = [
+        Method(str(count), lambda count=count: chacha_methods.waiting_pass(stream, path, count))  # type: ignore[misc]
         for count in (45, 1000)
     ]
-    return interleave(ways, options.rounds, "challengers")
+    return interleave(methods, options.rounds, "challengers")
 
 
 def peak_memory(path: Path) -> dict[str, float]:
-    """Megabytes of new processes: one that imports, one that learns a file at b = 5."""
-    script = str(Path(__file__).with_name("footprint.py"))
-    found = {}
+    """Return the megabytes of two new processes: importing, and learning a file at b = 5."""
+    script = str(Path(__file__).with_name("peak_memory.py"))
+    megabytes = {}
     for what, words in {"importing": [], "run": [str(path)]}.items():
-        ran = subprocess.run(
+        done = subprocess.run(
             [sys.executable, script, *words], stdout=subprocess.PIPE, text=True, check=True
         )
-        found[what] = float(ran.stdout)
-    return found
+        megabytes[what] = float(done.stdout)
+    return megabytes
 
 
 def report(
     about: Mapping[str, str],
     origins: Mapping[str, str],
-    found: Sequence[Target],
+    figures: Sequence[Target],
     times: Mapping[str, Times],
     notes: Sequence[str],
 ) -> str:
-    """The result as Markdown."""
+    """Return the result as Markdown."""
     return "\n\n".join(
         [
             "; ".join(f"{what} {value}" for what, value in about.items()),
             "; ".join(f"{name}: {origin}" for name, origin in origins.items()),
-            target_table(found, list(times)),
+            target_table(figures, list(times)),
             "✓✓ the aim is met, ✓ the must is met, ✗ neither",
             absolute_table(times),
             *notes,
@@ -140,33 +142,33 @@ def report(
 
 
 def main() -> None:
-    """Measure, print, write."""
+    """Measure, print the result, and write it."""
     options = options_of()
     OUT.mkdir(exist_ok=True)
-    flaml = None if options.no_flaml else peers.Flaml(OUT / "flaml-env", options.slow)
+    flaml = None if options.no_flaml else peer_methods.Flaml(OUT / "flaml-env", options.slow)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         times, origins = measure(options, folder, flaml)
         memory = peak_memory(folder / "fried.vw")
-        crowded = crowd(options, folder)
-        age = ours.ageing(options.age, folder)
+        waiting = waiting_challengers(options, folder)
+        age = chacha_methods.cost_over_time(options.age, folder)
     above = memory["run"] - memory["importing"]
-    found = targets(times, age["old / new"], above, crowded.ratio("1000", "45"))
+    figures = targets(times, age["old / new"], above, waiting.ratio("1000", "45"))
     about = machine(flaml)
     notes = ["; ".join(f"{what} {value:.0f}" for what, value in list(age.items())[:-1])]
-    if flaml is not None and flaml.why_not:
-        notes.append(flaml.why_not)
-    print(report(about, origins, found, times, notes))
+    if flaml is not None and flaml.error:
+        notes.append(flaml.error)
+    print(report(about, origins, figures, times, notes))
     result: dict[str, Any] = {
         "machine": about,
         "streams": origins,
         "options": {key: str(value) for key, value in vars(options).items() if key != "data"},
-        "targets": [target.to_json() for target in found],
+        "targets": [target.to_json() for target in figures],
         "ns": {name: dict(one.medians()) for name, one in times.items()},
         "rounds": {name: one.rounds for name, one in times.items()},
         "age": age,
         "memory_mb": memory,
-        "challengers": dict(crowded.medians()),
+        "challengers": dict(waiting.medians()),
         "notes": notes,
     }
     (OUT / "speed.json").write_text(json.dumps(result, indent=1) + "\n")

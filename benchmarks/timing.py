@@ -1,4 +1,4 @@
-"""CPU time, and rounds in which the methods alternate."""
+"""CPU time, and rounds in which methods alternate."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ __all__ = ["Method", "Times", "cpu", "interleave", "nanoseconds", "peak_megabyte
 
 
 def cpu() -> float:
-    """CPU seconds of all threads and children, user and system."""
+    """Return the CPU seconds of all threads and children, user and system."""
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     return time.process_time() + children.ru_utime + children.ru_stime
 
 
 def nanoseconds(work: Callable[[], object], examples: int, less: float = 0.0) -> float:
-    """CPU nanoseconds an example of `work`; `less` are seconds of start-up to take off."""
+    """Return the CPU nanoseconds per example of `work`, without `less` seconds of start-up."""
     gc.collect()
-    gc.freeze()  # the examples of this benchmark are nobody's to walk over
+    gc.freeze()  # so that the collector does not walk over the examples of this benchmark
     began = cpu()
     work()
     seconds = cpu() - began
@@ -32,9 +32,9 @@ def nanoseconds(work: Callable[[], object], examples: int, less: float = 0.0) ->
 
 
 def peak_megabytes() -> float:
-    """The most memory that this process held so far.
+    """Return the peak memory of this process.
 
-    Linux hands `ru_maxrss` down from the process that started this one; VmHWM is our own.
+    On Linux `ru_maxrss` is inherited from the parent process; VmHWM is not.
     """
     status = Path("/proc/self/status")
     if status.exists():
@@ -46,9 +46,9 @@ def peak_megabytes() -> float:
 
 @dataclass(frozen=True)
 class Method:
-    """A way to learn a stream: one call is one pass, in nanoseconds an example.
+    """A method of learning a stream: one call is one pass and returns nanoseconds per example.
 
-    `once` marks what is too slow to be measured in every round.
+    `once` marks a method that is too slow for every round.
     """
 
     name: str
@@ -58,16 +58,16 @@ class Method:
 
 @dataclass
 class Times:
-    """What the methods took on one stream, round by round; absent if it could not be run."""
+    """The times of the methods on one stream by round; a method that cannot run is absent."""
 
     rounds: dict[str, list[float]] = field(default_factory=dict)
 
     def median(self, name: str) -> float | None:
-        """Nanoseconds an example."""
+        """Return the median nanoseconds per example."""
         return statistics.median(self.rounds[name]) if self.rounds.get(name) else None
 
     def ratio(self, over: str, under: str) -> float | None:
-        """The median of the rounds' ratios; of the medians where the rounds are not alike."""
+        """Return the median of the rounds' ratios, or the ratio of medians if rounds differ."""
         above, below = self.rounds.get(over), self.rounds.get(under)
         if not above or not below:
             return None
@@ -76,20 +76,20 @@ class Times:
         return statistics.median(above) / statistics.median(below)
 
     def medians(self) -> Mapping[str, float]:
-        """Nanoseconds an example of every method that ran."""
+        """Return the median nanoseconds per example of every method that ran."""
         return {name: statistics.median(times) for name, times in self.rounds.items() if times}
 
 
 def interleave(methods: Sequence[Method], rounds: int, about: str) -> Times:
-    """Every method once a round, there and back; a word on stderr for each."""
+    """Run every method once a round, in alternating order; report each on stderr."""
     times = Times()
     for turn in range(rounds):
         for method in methods[:: -1 if turn % 2 else 1]:
             if turn and method.once:
                 continue
-            found = method.one_pass()
-            if found is not None:
-                times.rounds.setdefault(method.name, []).append(found)
-                words = f"{about}, round {turn + 1}: {method.name}: {found:.0f} ns"
-                print(words, file=sys.stderr, flush=True)
+            elapsed = method.one_pass()
+            if elapsed is not None:
+                times.rounds.setdefault(method.name, []).append(elapsed)
+                line = f"{about}, round {turn + 1}: {method.name}: {elapsed:.0f} ns"
+                print(line, file=sys.stderr, flush=True)
     return times

@@ -1,9 +1,9 @@
-"""The paper's evaluation again: tables, figures and claims, with its numbers beside ours.
+"""The paper's evaluation: tables, figures and claims, with the paper's numbers beside ours.
 
     make paper DATA=DIR               # data sets as files, with an INDEX.tsv
-    make paper OPENML=1               # or fetched from openml.org by number (both: what DIR lacks)
+    make paper OPENML=1               # from openml.org by number (with DATA: sets not in DIR)
 
-Writes OUT/results.md and OUT/figures. What was run is kept in out/paper, and not run again.
+Writes OUT/results.md and OUT/figures. Finished runs are cached in out/paper and not repeated.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from beside_flaml import beside_lines, run_beside
-from beyond import beyond_values
+from authors_variants import NUMBERS_FIRST, RESTARTED
 from chacha import ChaChaError
 from chacha.compare import Outcome
 from chacha.compare.figures import curves_figure, save
-from chacha.compare.result_cache import Kept
-from claims import claim_lines
+from chacha.compare.result_cache import ResultCache
 from datasets import DataSet, find_sets
-from drawings import Bar, bars, drift
-from featurised import feature_values
+from derived_features import feature_values
+from flaml_comparison import compare_with_flaml, comparison_lines
+from paper_claims import claim_lines
+from paper_figures import Bar, bars_figure, drift_figure
+from recommended_rules import recommended_values
 from results_page import Results, claim_scores, fill, scores_of, tables
-from tasks import AUTHORS, PRINTED, Found, Lab, Task
-from variants import NUMBERS_FIRST, RESTARTED
+from tuning_tasks import AUTHORS, PRINTED, TaskResults, TaskRunner, TuningTask
 
 HERE = Path(__file__).parent
 NI = ("naive", "random", "exhaustive", "paper", "aggressive", "no-champion")
 NI_LR = NI[:4]
 SMALL, LARGE = 100_000, 1_000_000
-DEMONSTRATION = ("41506",)  # data sets by number or name, the first that is there
+DEMONSTRATION = ("41506",)  # data sets by number or name; the first that exists is shown
 SMALL_CURVES = ("41506",)
 LARGE_CURVES = ("5648", "1201")
 DRIFT = ("42183", "london_air_nox")
@@ -41,68 +41,77 @@ Figures = dict[str, Figure]
 
 
 def main() -> None:
-    """Run what has not been run, then write the page."""
+    """Run everything that is not cached, then write the page."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--data", type=Path, help="a folder with an INDEX.tsv")
-    parser.add_argument("--openml", action="store_true", help="fetch what is not in the folder")
-    parser.add_argument("--out", type=Path, default=Path("out/paper"), help="where to write")
-    parser.add_argument("--kept", type=Path, default=Path("out/paper/kept"), help="what was run")
-    parser.add_argument("--jobs", type=int, help="processes; all cores by default, 0: this one")
+    parser.add_argument("--openml", action="store_true", help="fetch sets that the folder lacks")
+    parser.add_argument(
+        "--out", type=Path, default=Path("out/paper"), help="the folder to write to"
+    )
+    parser.add_argument(
+        "--kept", dest="cache", type=Path, default=Path("out/paper/kept"), help="cached runs"
+    )
+    parser.add_argument(
+        "--jobs", type=int, help="processes; one for each core by default, 0: only this one"
+    )
     parser.add_argument("--no-flaml", action="store_true", help="do not run FLAML's AutoVW")
     parser.add_argument("--limit", type=int, default=SMALL, help="examples of the main study")
-    parser.add_argument("--runs", type=int, default=400, help="of every calibration")
-    given = parser.parse_args()
+    parser.add_argument("--runs", type=int, default=400, help="runs of every calibration")
+    options = parser.parse_args()
     try:
-        sets = find_sets(given.data, given.openml)
-        lab = Lab(sets, given.kept, given.jobs)
-        results = run_all(lab, given.limit)
+        sets = find_sets(options.data, options.openml)
+        runner = TaskRunner(sets, options.cache, options.jobs)
+        results = run_all(runner, options.limit)
         values = tables(results)
-        figures = draw_all(lab, results, given.limit)
-        values |= beside(sets, given)
-        values |= beyond_values(lab, given.limit, given.runs, given.kept.parent / "nulls")
-        values |= feature_values(lab, given.data, given.limit)
+        figures = draw_all(runner, results, options.limit)
+        values |= flaml_values(sets, options)
+        nulls = options.cache.parent / "nulls"
+        values |= recommended_values(runner, options.limit, options.runs, nulls)
+        values |= feature_values(runner, options.data, options.limit)
     except ChaChaError as error:
         sys.exit(f"paper: {error}")
     values["claims"] = "\n".join(claim_lines(claim_scores(results)))
-    values["failures"] = "\n".join(f"- {failure}" for failure in lab.failures) or "Nothing."
+    values["failures"] = "\n".join(f"- {failure}" for failure in runner.failures) or "None."
     values["cpu"] = f"{cpu_of(results) / 60:.0f}"
-    write(given.out, values, figures)
+    write(options.out, values, figures)
 
 
-def run_all(lab: Lab, limit: int) -> Results:
-    """Both tasks with both constants, up to `limit` and up to 1M examples."""
-    found: dict[tuple[str, str], Found] = {}
-    large: dict[tuple[str, str], Found] = {}
+def run_all(runner: TaskRunner, limit: int) -> Results:
+    """Run both tasks with both constants, up to `limit` and up to 1M examples."""
+    sets = runner.sets
+    small: dict[tuple[str, str], TaskResults] = {}
+    large: dict[tuple[str, str], TaskResults] = {}
     for constants in (PRINTED, AUTHORS):
-        for task, methods in (("NI", NI), ("NI+LR", NI_LR)):
-            found[task, constants] = lab.run(Task(task, limit, constants), methods, lab.sets)
-    first = found["NI", PRINTED].outcomes
-    long = [d for d in lab.sets if d.name in first and first[d.name]["naive"][0].examples >= limit]
+        for name, methods in (("NI", NI), ("NI+LR", NI_LR)):
+            small[name, constants] = runner.run(TuningTask(name, limit, constants), methods, sets)
+    first = small["NI", PRINTED].outcomes
+    long = [d for d in sets if d.name in first and first[d.name]["naive"][0].examples >= limit]
     for constants in (PRINTED, AUTHORS):
-        for task in ("NI", "NI+LR"):
-            large[task, constants] = lab.run(Task(task, LARGE, constants), NI_LR, long)
-    ordered = lab.run(
-        Task("NI+LR", limit, AUTHORS), ["naive", "exhaustive", *NUMBERS_FIRST], lab.sets
+        for name in ("NI", "NI+LR"):
+            large[name, constants] = runner.run(TuningTask(name, LARGE, constants), NI_LR, long)
+    baselines = ("naive", "exhaustive")
+    numbers_first = runner.run(
+        TuningTask("NI+LR", limit, AUTHORS), [*baselines, *NUMBERS_FIRST], sets
     )
-    restarted = lab.run(Task("NI", limit, AUTHORS), ["naive", "exhaustive", *RESTARTED], lab.sets)
-    return Results(lab.sets, found, large, ordered, restarted)
+    restarted = runner.run(TuningTask("NI", limit, AUTHORS), [*baselines, *RESTARTED], sets)
+    return Results(sets, small, large, numbers_first, restarted)
 
 
 def pick(results: Results, wanted: Sequence[str]) -> DataSet:
-    """The first of some data sets that is there, else the largest."""
-    ran = results.found["NI", PRINTED].outcomes
-    sets = [data for data in results.sets if data.name in ran]
+    """Return the first of some data sets that exists, else the largest."""
+    outcomes = results.small["NI", PRINTED].outcomes
+    sets = [data for data in results.sets if data.name in outcomes]
     for name in wanted:
         for data in sets:
             if name in (data.name, str(data.number)):
                 return data
-    return max(sets, key=lambda data: ran[data.name]["naive"][0].examples)
+    return max(sets, key=lambda data: outcomes[data.name]["naive"][0].examples)
 
 
-def draw_all(lab: Lab, results: Results, limit: int) -> Figures:
-    """Every figure, by its name."""
+def draw_all(runner: TaskRunner, results: Results, limit: int) -> Figures:
+    """Return every figure by its name."""
     figures: Figures = {}
-    printed, authors = results.found["NI", PRINTED], results.found["NI", AUTHORS]
+    printed, authors = results.small["NI", PRINTED], results.small["NI", AUTHORS]
     demo = pick(results, DEMONSTRATION)
     runs = {
         "naive": printed.outcomes[demo.name]["naive"],
@@ -115,86 +124,87 @@ def draw_all(lab: Lab, results: Results, limit: int) -> Figures:
         figures[f"curves-{name}"] = curves_figure(
             {f"{data.title}: {t}": curve_runs(results, data, t) for t in ("NI", "NI+LR")}
         )
-    figures["scores"] = bars(
+    figures["scores"] = bars_figure(
         {f"{task}, up to {limit} examples": groups(results, task) for task in ("NI", "NI+LR")}
     )
-    figures["ablations"] = bars(
+    figures["ablations"] = bars_figure(
         {f"NI, {c} constants": ablation_groups(results, c) for c in (PRINTED, AUTHORS)}
     )
-    grown = results._replace(found=results.large)
-    figures["scores-1m"] = bars(
+    grown = results._replace(small=results.large)
+    figures["scores-1m"] = bars_figure(
         {f"{task}, up to 1M examples": groups(grown, task) for task in ("NI", "NI+LR")}
     )
     data = pick(results, DRIFT)
     methods = ["naive", "random", "exhaustive", "paper", "flaml", "offline"]
-    drifted = lab.run(Task("NI", limit), methods, [data])
-    figures["drift"] = drift(drifted.outcomes[data.name], f"{data.title}: NI")
+    drifting = runner.run(TuningTask("NI", limit), methods, [data])
+    figures["drift"] = drift_figure(drifting.outcomes[data.name], f"{data.title}: NI")
     return figures
 
 
 def curve_runs(results: Results, data: DataSet, task: str) -> Mapping[str, Sequence[Outcome]]:
-    """The runs of a figure of curves: ChaCha with both constants."""
-    here = results.found[task, PRINTED].outcomes[data.name]
-    authors = results.found[task, AUTHORS].outcomes[data.name]
-    shown = {method: here[method] for method in ("naive", "random", "exhaustive", "paper")}
+    """Return the runs of a figure of curves: ChaCha with both constants."""
+    printed = results.small[task, PRINTED].outcomes[data.name]
+    authors = results.small[task, AUTHORS].outcomes[data.name]
+    shown = {method: printed[method] for method in ("naive", "random", "exhaustive", "paper")}
     return {**shown, "flaml": authors["paper"]}
 
 
 def groups(results: Results, task: str) -> dict[str, list[Bar]]:
-    """Random and ChaCha on every set that is meaningful with the printed constants."""
-    found: dict[str, list[Bar]] = {}
+    """Return the bars of Random and ChaCha on every set that is meaningful as printed."""
+    bars: dict[str, list[Bar]] = {}
     for data in results.meaningful(task, PRINTED):
-        here = scores_of(results.found[task, PRINTED], data.name)
-        made = [Bar("Random", *here["random"]), Bar("ChaCha, printed", *here["chacha"])]
-        if results.found[task, AUTHORS].meaningful(data.name):
-            there = scores_of(results.found[task, AUTHORS], data.name)
-            made.append(Bar("ChaCha, authors'", *there["chacha"]))
-        found[data.name] = made
-    return found
+        printed = scores_of(results.small[task, PRINTED], data.name)
+        group = [Bar("Random", *printed["random"]), Bar("ChaCha, printed", *printed["chacha"])]
+        if results.small[task, AUTHORS].is_meaningful(data.name):
+            authors = scores_of(results.small[task, AUTHORS], data.name)
+            group.append(Bar("ChaCha, authors'", *authors["chacha"]))
+        bars[data.name] = group
+    return bars
 
 
 def ablation_groups(results: Results, constants: str) -> dict[str, list[Bar]]:
-    """ChaCha and its two ablations on every meaningful set."""
+    """Return the bars of ChaCha and its two ablations on every meaningful set."""
     labels = {"chacha": f"ChaCha, {constants}", "aggressive": "Aggressive"}
     labels["no-champion"] = "w/o Champion"
     return {
         data.name: [Bar(label, *scores[key]) for key, label in labels.items()]
         for data in results.meaningful("NI", constants)
-        for scores in [scores_of(results.found["NI", constants], data.name)]
+        for scores in [scores_of(results.small["NI", constants], data.name)]
     }
 
 
-def beside(sets: Sequence[DataSet], given: argparse.Namespace) -> dict[str, str]:
-    """FLAML's AutoVW beside ours, if it can be run here."""
-    if given.no_flaml:
+def flaml_values(sets: Sequence[DataSet], options: argparse.Namespace) -> dict[str, str]:
+    """Return the table of FLAML's AutoVW beside our preset, if FLAML runs here."""
+    if options.no_flaml:
         return {"flaml": "Not run (`FLAML=0`)."}
-    found, why_not = run_beside(sets, given.kept.parent / "text", Kept(given.kept))
-    if why_not or not found:
-        return {"flaml": why_not or "None of the four data sets is there."}
-    versions = found[0].flaml[0]["versions"]
-    told = ", ".join(f"{name} {version}" for name, version in versions.items())
-    return {"flaml": "\n".join([*beside_lines(found), "", f"Versions: {told}."])}
+    cache = ResultCache(options.cache)
+    comparisons, error = compare_with_flaml(sets, options.cache.parent / "text", cache)
+    if error or not comparisons:
+        return {"flaml": error or "None of the four data sets is there."}
+    versions = comparisons[0].flaml[0]["versions"]
+    numbers = ", ".join(f"{name} {version}" for name, version in versions.items())
+    return {"flaml": "\n".join([*comparison_lines(comparisons), "", f"Versions: {numbers}."])}
 
 
 def cpu_of(results: Results) -> float:
-    """What all runs took."""
-    every = [*results.found.values(), *results.large.values()]
-    every += [results.numbers_first, results.restarted]
+    """Return the CPU seconds of all runs."""
+    tasks = [*results.small.values(), *results.large.values()]
+    tasks += [results.numbers_first, results.restarted]
     return sum(
         outcome.cpu_seconds
-        for found in every
-        for methods in found.outcomes.values()
+        for task in tasks
+        for methods in task.outcomes.values()
         for outcomes in methods.values()
         for outcome in {id(o): o for o in outcomes}.values()
     )
 
 
 def write(out: Path, values: Mapping[str, str], figures: Figures) -> None:
-    """The page and its figures."""
+    """Write the page and its figures."""
     (out / "figures").mkdir(parents=True, exist_ok=True)
     for name, figure in figures.items():
-        for ending in ("svg", "png"):
-            save(figure, out / "figures" / f"{name}.{ending}")
+        for suffix in ("svg", "png"):
+            save(figure, out / "figures" / f"{name}.{suffix}")
     page = fill((HERE / "results.md").read_text(encoding="utf-8"), values)
     (out / "results.md").write_text(page, encoding="utf-8")
     print(out / "results.md")

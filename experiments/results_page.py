@@ -1,4 +1,4 @@
-"""The results as Markdown tables, put into the page that tells about them."""
+"""The results as Markdown tables, and the page that contains them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
-import reported
-from chacha.compare import Row
-from claims import Scores
+import paper_scores
+from chacha.compare import MethodScores
 from datasets import LISTED, REPORTED, DataSet
-from reported import Score
-from tasks import AUTHORS, PRINTED, Found
+from paper_claims import Scores
+from paper_scores import Score
+from tuning_tasks import AUTHORS, PRINTED, TaskResults
 
-__all__ = ["Results", "fill", "scores_of", "tables"]
+__all__ = ["Results", "claim_scores", "fill", "scores_of", "table", "tables"]
 
 Cells = Sequence[str]
 CONSTANTS = (PRINTED, AUTHORS)
@@ -25,47 +25,46 @@ TITLES |= {"aggressive": "Aggressive", "no-champion": "w/o Champion"}
 
 
 class Results(NamedTuple):
-    """All that was run: (task, constants) -> what came of it."""
+    """All results: (task, constants) -> results, up to the limit and up to 1M examples."""
 
     sets: Sequence[DataSet]
-    found: Mapping[tuple[str, str], Found]
-    large: Mapping[tuple[str, str], Found]
-    numbers_first: Found
-    restarted: Found
+    small: Mapping[tuple[str, str], TaskResults]
+    large: Mapping[tuple[str, str], TaskResults]
+    numbers_first: TaskResults
+    restarted: TaskResults
 
     def reported(self) -> list[DataSet]:
-        """The sets that the paper has results on, in its order."""
-        have = {data.reported: data for data in self.sets if data.reported}
-        return [have[number] for number in REPORTED if number in have]
+        """Return the sets with results in the paper, in its order."""
+        by_number = {data.reported: data for data in self.sets if data.reported}
+        return [by_number[number] for number in REPORTED if number in by_number]
 
     def meaningful(self, task: str, constants: str) -> list[DataSet]:
-        """The sets on which Exhaustive is better than Naive."""
-        found = self.found[task, constants]
-        return [data for data in self.sets if found.meaningful(data.name)]
+        """Return the sets on which Exhaustive is better than Naive."""
+        results = self.small[task, constants]
+        return [data for data in self.sets if results.is_meaningful(data.name)]
 
 
-def scores_of(found: Found, name: str) -> dict[str, Score]:
-    """The scores of a data set's methods, by the names of the claims; ChaCha is `chacha`."""
-    rows = found.rows(name)
+def scores_of(results: TaskResults, name: str) -> dict[str, Score]:
+    """Return the scores of a data set by the names of the claims; ChaCha is `chacha`."""
     return {
-        "chacha" if method == "paper" else method: Score(row.score, row.score_sd)
-        for method, row in rows.items()
-        if row.score is not None and row.score_sd is not None
+        "chacha" if method == "paper" else method: Score(one.score, one.score_sd)
+        for method, one in results.scores(name).items()
+        if one.score is not None and one.score_sd is not None
     }
 
 
 def table(head: Cells, rows: Iterable[Cells]) -> str:
-    """A Markdown table."""
+    """Return a Markdown table."""
     lines = [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
     return "\n".join(lines)
 
 
 def claim_scores(results: Results) -> dict[str, dict[str, list[Scores]]]:
-    """Constants -> task -> the scores of every meaningful set."""
+    """Return constants -> task -> the scores of every meaningful set."""
     return {
         constants: {
             task: [
-                scores_of(results.found[task, constants], data.name)
+                scores_of(results.small[task, constants], data.name)
                 for data in results.meaningful(task, constants)
             ]
             for task in ("NI", "NI+LR")
@@ -74,70 +73,70 @@ def claim_scores(results: Results) -> dict[str, dict[str, list[Scores]]]:
     }
 
 
-def _beside(results: Results, task: str, methods: Sequence[str], variant: str = "") -> str:
-    """The paper's scores next to ours; `variant` names one as the authors' code has it."""
-    told = reported.NI if task == "NI" else reported.NI_LR
-    changed = results.numbers_first if variant == "numbers first" else results.restarted
-    hows = [PRINTED, AUTHORS, *([variant] if variant else [])]
-    heads = [[f"{TITLES[m]}: paper", *(f"ours, {how}" for how in hows)] for m in methods]
+def _paper_and_ours(results: Results, task: str, methods: Sequence[str], variant: str = "") -> str:
+    """Return the paper's scores next to ours; `variant` names a variant of the authors' code."""
+    reported = paper_scores.NI if task == "NI" else paper_scores.NI_LR
+    of_variant = results.numbers_first if variant == "numbers first" else results.restarted
+    columns = [PRINTED, AUTHORS, *([variant] if variant else [])]
+    heads = [[f"{TITLES[m]}: paper", *(f"ours, {column}" for column in columns)] for m in methods]
     rows: list[Cells] = []
     for data in results.reported():
         cells = [data.title]
         for method in methods:
-            cells.append(str(told[data.reported or 0][method]))
+            cells.append(str(reported[data.reported or 0][method]))
             for constants in CONSTANTS:
-                cells.append(_score(results.found[task, constants], data.name, method))
+                cells.append(_score(results.small[task, constants], data.name, method))
             if variant:
-                cells.append(_score(changed, data.name, f"{method}, {variant}"))
+                cells.append(_score(of_variant, data.name, f"{method}, {variant}"))
         rows.append(cells)
-    return table(["data set", *(head for some in heads for head in some)], rows)
+    return table(["data set", *(head for group in heads for head in group)], rows)
 
 
-def _score(found: Found, name: str, method: str) -> str:
-    if name not in found.outcomes or not found.meaningful(name):
+def _score(results: TaskResults, name: str, method: str) -> str:
+    if name not in results.outcomes or not results.is_meaningful(name):
         return "not meaningful"
-    return str(scores_of(found, name).get(method, "-"))
+    return str(scores_of(results, name).get(method, "-"))
 
 
 def _set_rows(results: Results) -> Iterator[Cells]:
     for data in results.sets:
         cells = [data.title]
-        here = results.found["NI", PRINTED].outcomes.get(data.name)
-        if here is None:
+        methods = results.small["NI", PRINTED].outcomes.get(data.name)
+        if methods is None:
             yield [*cells, "could not be read", *[""] * 5]
             continue
-        naive = here["naive"][0]
+        naive = methods["naive"][0]
         cells += [str(naive.examples), f"{naive.loss:.4g}"]
         for task in ("NI", "NI+LR"):
             for constants in CONSTANTS:
-                found = results.found[task, constants]
-                if data.name not in found.outcomes:
+                of_task = results.small[task, constants]
+                if data.name not in of_task.outcomes:
                     cells.append("-")
                     continue
-                relative = found.rows(data.name)["exhaustive"].relative or math.nan
+                relative = of_task.scores(data.name)["exhaustive"].relative or math.nan
                 shown = f"{relative:.4f}" if abs(relative - 1.0) < 0.01 else f"{relative:.3f}"
-                cells.append(f"**{shown}**" if found.meaningful(data.name) else shown)
+                cells.append(f"**{shown}**" if of_task.is_meaningful(data.name) else shown)
         yield cells
 
 
 def _relative_rows(results: Results, task: str, methods: Sequence[str]) -> Iterator[Cells]:
-    """Loss ÷ naive's of every set, and the geometric mean at the end."""
+    """Yield the relative loss of every set, and the geometric mean at the end."""
     columns = [(m, c) for m in methods for c in CONSTANTS]
     logs: dict[tuple[str, str], list[float]] = {column: [] for column in columns}
     for data in results.sets:
         cells = [data.title]
         for method, constants in columns:
-            found = results.found[task, constants]
-            row: Row | None = None
-            if data.name in found.outcomes:
-                row = found.rows(data.name).get(method)
-            if row is None or row.relative is None or row.relative_sd is None:
+            of_task = results.small[task, constants]
+            scores: MethodScores | None = None
+            if data.name in of_task.outcomes:
+                scores = of_task.scores(data.name).get(method)
+            if scores is None or scores.relative is None or scores.relative_sd is None:
                 cells.append("-")
                 continue
-            logs[method, constants].append(math.log(row.relative))
-            cells.append(f"{row.relative:.3f} ± {row.relative_sd:.3f}")
+            logs[method, constants].append(math.log(scores.relative))
+            cells.append(f"{scores.relative:.3f} ± {scores.relative_sd:.3f}")
         yield cells
-    means = [f"**{math.exp(fmean(found)):.3f}**" if found else "-" for found in logs.values()]
+    means = [f"**{math.exp(fmean(each)):.3f}**" if each else "-" for each in logs.values()]
     yield ["**geometric mean**", *means]
 
 
@@ -150,14 +149,14 @@ def _large_rows(results: Results) -> Iterator[Cells]:
         for task in ("NI", "NI+LR"):
             for method in ("random", "chacha"):
                 for constants in CONSTANTS:
-                    small = _score(results.found[task, constants], data.name, method)
+                    small = _score(results.small[task, constants], data.name, method)
                     large = _score(results.large[task, constants], data.name, method)
                     cells.append(f"{small} → {large}" if small != large else small)
         yield cells
 
 
 def tables(results: Results) -> dict[str, str]:
-    """Every table of the page, by its name."""
+    """Return every table of the page by its name."""
     pair = [f"{t}, {c}" for t in ("NI", "NI+LR") for c in CONSTANTS]
 
     def relative(task: str, methods: Sequence[str]) -> str:
@@ -173,9 +172,9 @@ def tables(results: Results) -> dict[str, str]:
     missing = [n for n in dict.fromkeys((*REPORTED, *LISTED)) if n not in _numbers(results)]
     return {
         "sets": table(["data set", "examples", "Naive, MSE", *pair], _set_rows(results)),
-        "ni": _beside(results, "NI", ("random", "chacha")),
-        "ablations": _beside(results, "NI", ("no-champion", "aggressive"), "restarted"),
-        "ni_lr": _beside(results, "NI+LR", ("random", "chacha"), "numbers first"),
+        "ni": _paper_and_ours(results, "NI", ("random", "chacha")),
+        "ablations": _paper_and_ours(results, "NI", ("no-champion", "aggressive"), "restarted"),
+        "ni_lr": _paper_and_ours(results, "NI+LR", ("random", "chacha"), "numbers first"),
         "relative_ni": relative("NI", METHODS),
         "relative_ni_lr": relative("NI+LR", METHODS[:3]),
         "large": table(["data set", "examples", *large_heads], _large_rows(results)),
@@ -186,7 +185,7 @@ def tables(results: Results) -> dict[str, str]:
 
 
 def _numbers(results: Results) -> set[int | None]:
-    ran = results.found["NI", PRINTED].outcomes
+    ran = results.small["NI", PRINTED].outcomes
     return {data.number for data in results.sets if data.name in ran}
 
 
@@ -195,7 +194,7 @@ def _listed(numbers: Iterable[int]) -> str:
 
 
 def _counts(results: Results) -> str:
-    ran = len(results.found["NI", PRINTED].outcomes)
+    ran = len(results.small["NI", PRINTED].outcomes)
     cells = [
         f"{task}, {constants} constants: {len(results.meaningful(task, constants))} of {ran}"
         for task in ("NI", "NI+LR")
@@ -205,5 +204,5 @@ def _counts(results: Results) -> str:
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
-    """The page: every {{name}} of the template replaced; a name that is not known is an error."""
+    """Return the page, with every {{name}} of the template replaced; all names must exist."""
     return re.sub(r"\{\{(\w+)\}\}", lambda match: values[match.group(1)], template)

@@ -95,7 +95,7 @@ def test_json_has_every_key_of_the_contract(stream: Path) -> None:
 
 
 def test_the_printed_command_line_is_the_champion(stream: Path) -> None:
-    """VW with the printed words gives the predictions of that configuration."""
+    """VW with the printed arguments predicts like that configuration."""
     rules = ("--rules", "paper", "--seed", "1")
     done = cli("run", str(stream), *rules, "--json", "-", "--quiet", "--init", "l2=1e-6")
     words = shlex.split(json.loads(done.stdout)["vw_args"])
@@ -135,9 +135,9 @@ def test_stdin_skips_and_counts_files_stop(tmp_path: Path) -> None:
     path.write_text(text)
     done = cli("run", str(path), "-q", rc=1)
     assert f"{path}:2: the label is 'nan'" in done.stderr
-    told = cli("run", str(path), "--on-bad", "skip").stderr
-    assert f"  1 label not finite; first: {path}:2: the label is 'nan'" in told
-    assert f"  1 empty line; first: {path}:3: the line is empty" in told
+    messages = cli("run", str(path), "--on-bad", "skip").stderr
+    assert f"  1 label not finite; first: {path}:2: the label is 'nan'" in messages
+    assert f"  1 empty line; first: {path}:3: the line is empty" in messages
 
 
 def test_tables_and_their_flags(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_tables_and_their_flags(tmp_path: Path) -> None:
         )
 
 
-def test_a_row_that_the_loss_refuses_leaves_no_trace(tmp_path: Path) -> None:
+def test_a_row_that_the_loss_refuses_changes_nothing(tmp_path: Path) -> None:
     rows = [f"{i % 5},{'abc'[i % 3]},{i % 2}" for i in range(40)]
     losses = []
     for text in (rows, ["1,zzz,7", *rows]):
@@ -207,12 +207,12 @@ def test_a_wrong_command_line_exits_with_2(words: list[str], message: str) -> No
         (["explain", "nowhere.jsonl"], "no such file"),
     ],
 )
-def test_what_fails_exits_with_1(words: list[str], message: str) -> None:
+def test_a_failure_exits_with_1(words: list[str], message: str) -> None:
     assert message in cli(*words, rc=1).stderr
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-def test_a_full_disk_is_told_and_the_other_outputs_are_written(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_the_other_outputs_are_written(tmp_path: Path) -> None:
     full, result = tmp_path / "full.txt", tmp_path / "r.json"
     full.symlink_to("/dev/full")
     words = ("run", "synth:fried,n=900", "-q", "--json", str(result))
@@ -222,26 +222,26 @@ def test_a_full_disk_is_told_and_the_other_outputs_are_written(tmp_path: Path) -
         assert json.loads(result.read_text())["examples"] > 0
 
 
-def test_the_source_is_not_written_over(stream: Path) -> None:
+def test_the_source_is_not_overwritten(stream: Path) -> None:
     before = stream.read_text()
     for flag in ("--predictions", "--json", "--save-decisions"):
         assert "give another file" in cli("run", str(stream), flag, str(stream), rc=2).stderr
     assert stream.read_text() == before
 
 
-def test_nothing_usable_on_stdin_is_a_failure() -> None:
+def test_stdin_without_usable_examples_is_a_failure() -> None:
     done = cli("run", "-", stdin="x |a\ny |b\n", rc=1)
     assert "no examples in it; skipped: 2 label not finite" in done.stderr
 
 
-def test_a_reader_that_leaves_early_is_no_traceback(stream: Path) -> None:
+def test_a_reader_that_leaves_early_causes_no_traceback(stream: Path) -> None:
     command = f"{sys.executable} -m chacha run {stream} -q --predictions - | head -n 1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True)
     assert done.stderr == ""
     assert len(done.stdout.splitlines()) == 1
 
 
-def test_ctrl_c_tells_what_was_learned(tmp_path: Path) -> None:
+def test_ctrl_c_writes_the_results_so_far(tmp_path: Path) -> None:
     result = tmp_path / "r.json"
     words = ["run", "synth:fried", "--limit", "100000000", "--json", str(result), "-P", "200"]
     with subprocess.Popen(
@@ -283,8 +283,8 @@ def test_ctrl_c_works_while_a_table_on_stdin_waits(tmp_path: Path) -> None:
     assert json.loads(result.read_text())["examples"] > 0
 
 
-def test_explain_takes_what_a_run_leaves(tmp_path: Path) -> None:
-    """A run that failed at its first row, one that was killed, odd names, stdin."""
+def test_explain_reads_incomplete_runs(tmp_path: Path) -> None:
+    """A run that failed at its first row, one that was killed, unusual names, stdin."""
     path, source = tmp_path / "d.jsonl", tmp_path / "s.vw"
     source.write_text("x |a b\n")
     cli("run", str(source), "--save-decisions", str(path), "-q", rc=1)
@@ -295,13 +295,13 @@ def test_explain_takes_what_a_run_leaves(tmp_path: Path) -> None:
     text = path.read_text()
     assert cli("explain", "-", stdin=text).stdout == cli("explain", str(path)).stdout
     path.write_text(text[:-20])
-    assert "did not come to its end" in cli("explain", str(path)).stdout
+    assert "did not reach its end" in cli("explain", str(path)).stdout
     for wrong in (text + text, '{"kind": "Run"}\n', text.replace('"config": {', '"config": [{', 1)):
         path.write_text(wrong)
         assert "chacha: " in cli("explain", str(path), rc=1).stderr
 
 
-def test_explain_tells_the_story(stream: Path, tmp_path: Path) -> None:
+def test_explain_prints_the_story(stream: Path, tmp_path: Path) -> None:
     path = tmp_path / "d.jsonl"
     cli("run", str(stream), "--rules", "paper", "--seed", "1", "-q", "--save-decisions", str(path))
     story = cli("explain", str(path)).stdout
@@ -319,14 +319,16 @@ def test_explain_tells_the_story(stream: Path, tmp_path: Path) -> None:
     )
 
 
-def test_explain_tells_odds(stream: Path, tmp_path: Path) -> None:
+def test_explain_prints_odds(stream: Path, tmp_path: Path) -> None:
     """The recommended rules: evidence in words and numbers."""
     path = tmp_path / "d.jsonl"
     cli("run", str(stream), "-q", "--save-decisions", str(path))
     story = cli("explain", str(path)).stdout
     assert "rules chacha, b = 5, seed 0" in story
-    told = r"is the new champion after \d+ examples: \d+ : 1 for it, promotes at \d+ : 1; its loss"
-    assert re.search(told, story)
+    sentence = (
+        r"is the new champion after \d+ examples: \d+ : 1 for it, promotes at \d+ : 1; its loss"
+    )
+    assert re.search(sentence, story)
     assert "made room" not in story
     everything = cli("explain", str(path), "--all").stdout
     assert "went live for 1000 examples" in everything
@@ -335,7 +337,7 @@ def test_explain_tells_odds(stream: Path, tmp_path: Path) -> None:
 
 
 def test_the_recommended_rules_are_the_default(stream: Path, tmp_path: Path) -> None:
-    """The command line and Python do the same; blends are told where they served."""
+    """The command line and Python do the same; blended predictions name their experts."""
     path = tmp_path / "p.jsonl"
     done = cli("run", str(stream), "-q", "--json", "-", "--predictions", str(path))
     here = ChaCha(keep_decisions=10**6)
@@ -350,8 +352,8 @@ def test_the_recommended_rules_are_the_default(stream: Path, tmp_path: Path) -> 
 
 
 def test_progress_rows_follow_vw(stream: Path) -> None:
-    told = cli("run", str(stream), "--limit", "100", "-P", "25").stderr.splitlines()
-    assert [line.split()[0] for line in told[:6]] == [
+    rows = cli("run", str(stream), "--limit", "100", "-P", "25").stderr.splitlines()
+    assert [line.split()[0] for line in rows[:6]] == [
         "examples",
         "25",
         "50",
@@ -365,7 +367,7 @@ def test_progress_rows_follow_vw(stream: Path) -> None:
 
 
 def on_a_terminal(*words: str) -> str:
-    """What the program says on a pseudo-terminal of 60 columns."""
+    """Return what the program prints on a pseudo-terminal of 60 columns."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
     env = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "LINES")}
@@ -373,17 +375,17 @@ def on_a_terminal(*words: str) -> str:
     command = [sys.executable, "-m", "chacha", *words]
     with subprocess.Popen(command, stderr=theirs, stdout=subprocess.DEVNULL, env=env) as process:
         os.close(theirs)
-        told = b""
-        with contextlib.suppress(OSError):  # how a terminal says that the other side is gone
+        output = b""
+        with contextlib.suppress(OSError):  # a terminal raises it when the other side is gone
             while data := os.read(ours, 65536):
-                told += data
+                output += data
     os.close(ours)
     assert process.returncode == 0
-    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", told.decode())
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", output.decode())
 
 
 def test_a_terminal_gets_a_status_line_and_rows_that_fit() -> None:
-    """A log (every other test) gets whole rows."""
+    """A log (every other test) gets complete rows."""
     words = ("run", "synth:fried", "--limit", "400000", "--init", "interactions=ab,cd,ef,gh")
     text = on_a_terminal(*words)
     assert re.search(r"\d+ examples, [\d,]+/s, champion \S", text)
@@ -393,7 +395,7 @@ def test_a_terminal_gets_a_status_line_and_rows_that_fit() -> None:
     assert all(len(row) <= 60 for row in rows)
 
 
-def test_a_terminal_gets_a_bar_with_the_time_that_is_left(tmp_path: Path) -> None:
+def test_a_terminal_gets_a_bar_with_the_time_left(tmp_path: Path) -> None:
     words = ("compare", "synth:fried,n=60000", "--seeds", "2", "--cache", str(tmp_path))
     text = on_a_terminal(*words)
     assert re.search(r"running .* \d+% 0:00:\d\d left 0:00:\d\d", text), text

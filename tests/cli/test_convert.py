@@ -1,4 +1,4 @@
-"""`chacha convert` and `chacha run --dry-run`: what a source is taken for."""
+"""`chacha convert` and `chacha run --dry-run`: how a source is interpreted."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.support.sources import good, lines
 from tests.support.table_files import ROWS, TABLE, WRITERS
 
 
-def _history(path: Path | str, table: TableSpec | None = None) -> tuple[list[float], list[Any]]:
+def run_history(path: Path | str, table: TableSpec | None = None) -> tuple[list[float], list[Any]]:
     model = ChaCha.paper(seed=3, keep_decisions=10**6)
     steps = model.steps(model.open(str(path), table))
     return [step.prediction for step in steps], [d.to_json() for d in model.decisions]
@@ -33,29 +33,29 @@ def _history(path: Path | str, table: TableSpec | None = None) -> tuple[list[flo
 
 @pytest.mark.parametrize("name", ["out.vw", "out.vw.gz", "out.vw.zst", "out.parquet"])
 def test_a_round_trip_gives_identical_results(tmp_path: Path, name: str) -> None:
-    """Words, dates, booleans, empty cells, awkward names; then all of it through a file."""
+    """Words, dates, booleans, empty cells and unusual names, all through a file."""
     source = tmp_path / "t.csv"
     WRITERS["t.csv"](source)
     flags = ["--missing", "indicator", "--tag", "color", "--namespaces", "3"]
     done = cli("convert", str(source), "-o", str(tmp_path / name), *flags)
     assert f"{ROWS} examples written" in done.stderr
     spec = TableSpec(missing=chacha.sources.Missing.INDICATOR, tag="color", most_groups=3)
-    expected, history = _history(source, spec)
-    assert _history(tmp_path / name) == (expected, history)
+    expected, history = run_history(source, spec)
+    assert run_history(tmp_path / name) == (expected, history)
     assert len({round(p, 3) for p in expected}) > 20, (
         "a model that predicts one value proves nothing"
     )
 
 
 def test_a_round_trip_of_a_long_stream(tmp_path: Path) -> None:
-    """With promotions in it."""
+    """A stream with promotions."""
     path = tmp_path / "s.vw"
     path.write_text("\n".join(lines(3000)) + "\n")
-    expected = _history(path)
+    expected = run_history(path)
     assert any(decision["kind"] == "Promoted" for decision in expected[1])
     for name in ("o.parquet", "o.vw"):
         cli("convert", str(path), "-o", str(tmp_path / name))
-        assert _history(tmp_path / name) == expected
+        assert run_history(tmp_path / name) == expected
 
 
 NAMES = st.text(st.sampled_from("ab1:=é|' "), min_size=1, max_size=4)
@@ -82,7 +82,7 @@ def test_parquet_of_examples_holds_every_feature(tmp_path: Path, rows: list[Any]
     assert [chacha.data.parse_line(e.line).groups for e in read] == [e.groups for e in examples]
 
 
-def test_parquet_of_examples_keeps_what_vw_text_can_hold(tmp_path: Path) -> None:
+def test_parquet_of_examples_holds_everything_that_vw_text_can(tmp_path: Path) -> None:
     text = ["1 2 0.5 'tag|a:2 x:0.1 color:red :3 :4 |b y | z:7", "-1 |a x"]
     source = tmp_path / "s.vw"
     source.write_text("\n".join(text) + "\n")
@@ -115,7 +115,7 @@ def test_convert_to_stdout_and_its_limits(tmp_path: Path) -> None:
     assert not (tmp_path / "out.xls").exists()
 
 
-def test_a_reader_of_convert_that_leaves_is_no_traceback(tmp_path: Path) -> None:
+def test_a_reader_of_convert_that_leaves_causes_no_traceback(tmp_path: Path) -> None:
     command = f"{sys.executable} -m chacha convert synth:fried,n=20000 -o - | head -n 2"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
     assert len(done.stdout.splitlines()) == 2
@@ -134,7 +134,7 @@ def test_a_reader_of_the_messages_that_leaves_does_not_end_the_run(tmp_path: Pat
     assert json.loads(result.read_text())["examples"] == 3000
 
 
-def test_dry_run_tells_what_it_understood(tmp_path: Path) -> None:
+def test_dry_run_prints_how_a_source_is_interpreted(tmp_path: Path) -> None:
     path = tmp_path / "rides.csv"
     path.write_text(
         "when;km;zone;tip\n2026-11-15 08:00;1,5;Bronx;2\n2026-11-15 09:30;2,25;Queens;x\n"
@@ -165,12 +165,12 @@ def test_dry_run_knows_every_format(tmp_path: Path, name: str) -> None:
         WRITERS[name](path)
     else:
         path.write_text("\n".join(lines(9) if name == "s.vw" else ["1 1:2 3:4"] * 9) + "\n")
-    told = cli("run", str(path), "--dry-run").stdout
-    assert "the first examples as VW text:" in told
-    assert str(path) in told
+    output = cli("run", str(path), "--dry-run").stdout
+    assert "the first examples as VW text:" in output
+    assert str(path) in output
     if name in WRITERS and not name.endswith(".jsonl"):
-        assert re.search(r"\nwhen +datetime  when +2026-", told)
-        assert re.search(r"\ncolor +category  color +", told)
+        assert re.search(r"\nwhen +datetime  when +2026-", output)
+        assert re.search(r"\ncolor +category  color +", output)
 
 
 STDIN = {
@@ -208,7 +208,7 @@ def test_libsvm_from_stdin() -> None:
         assert done.stdout == "1.0 |a 1:1.5 |b 2:2.0\n-1.0 |a |b 2:3.0\n"
 
 
-def test_arrow_from_stdin_and_what_cannot_be(tmp_path: Path) -> None:
+def test_arrow_from_stdin_and_parquet_that_needs_a_file(tmp_path: Path) -> None:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, TABLE.schema) as file:
         file.write_table(TABLE)
@@ -217,11 +217,11 @@ def test_arrow_from_stdin_and_what_cannot_be(tmp_path: Path) -> None:
         words, input=sink.getvalue().to_pybytes(), capture_output=True, check=True
     )
     assert len(done.stdout.splitlines()) == ROWS
-    told = cli("run", "-", "--format", "parquet", stdin="PAR1", rc=1).stderr
-    assert "needs a file" in told
+    error = cli("run", "-", "--format", "parquet", stdin="PAR1", rc=1).stderr
+    assert "needs a file" in error
 
 
-def test_flags_that_say_what_a_table_is(tmp_path: Path) -> None:
+def test_flags_that_describe_a_table(tmp_path: Path) -> None:
     path = tmp_path / "t.txt"
     path.write_text(
         "id|day|user_zip|user_age|noise|w|class\n"
@@ -249,8 +249,8 @@ def test_flags_that_say_what_a_table_is(tmp_path: Path) -> None:
         (["--target", "w", "--weight", "w"], "cannot be target, weight and tag at once"),
         (["--ignore", "nose"], "--ignore names column 'nose', which is not there"),
     ):
-        told = cli("run", str(path), "--format", "csv", "--delimiter", "|", *flags, rc=2).stderr
-        assert message in told
+        error = cli("run", str(path), "--format", "csv", "--delimiter", "|", *flags, rc=2).stderr
+        assert message in error
 
 
 def test_several_sources_on_the_command_line(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The paper's evaluation as a program: on made data, from the index to the page and its figures."""
+"""The paper's evaluation as a program, on generated data: from the index to page and figures."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ EXPERIMENTS = ROOT / "experiments"
 
 @pytest.fixture
 def module(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """The experiments as their own program imports them."""
+    """Return the program of the experiments, imported as it imports its modules."""
     monkeypatch.syspath_prepend(EXPERIMENTS)
     return importlib.import_module("paper")
 
 
 def write_set(folder: Path, name: str, rows: int, offset: float = 0.0) -> None:
-    """A table with a word, a column that is mostly 0, and products that matter."""
+    """Write a table with a word, a column that is mostly 0, and products that matter."""
     rng = random.Random(name)
     lines = ["a,b,c,w,y"]
     for _ in range(rows):
@@ -60,7 +60,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_whole_evaluation_on_made_data(data: Path, tmp_path: Path) -> None:
+def test_the_whole_evaluation_on_generated_data(data: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     words = ["--data", str(data), "--out", str(out), "--kept", str(tmp_path / "kept")]
     words += ["--limit", "600", "--jobs", "0", "--no-flaml", "--runs", "2"]
@@ -71,7 +71,7 @@ def test_the_whole_evaluation_on_made_data(data: Path, tmp_path: Path) -> None:
     assert "{{" not in page
     assert "| fried (564, a relative) | 500 |" in page
     assert "| long (1201) | 600 |" in page
-    assert "1191, 1199, 1203" in page, "what is missing is listed"
+    assert "1191, 1199, 1203" in page, "missing sets are listed"
     assert re.search(r"\| fried \(564, a relative\) \| 0\.19 ± 0\.21 \| -?\d+\.\d\d ± ", page)
     assert re.search(r"\| better than Random [^|]*\|[^|]*\| NI \| 8 of 15 \| \d of \d ", page)
     figures = re.findall(r"\((figures/[\w-]+\.svg)\)", page)
@@ -86,11 +86,11 @@ def test_the_whole_evaluation_on_made_data(data: Path, tmp_path: Path) -> None:
             out / figure.replace("svg", "png")
         )
         assert image[..., :3].std() > 0.05, figure
-    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "kept").rglob("*.json")}
+    cached = {path: path.stat().st_mtime_ns for path in (tmp_path / "kept").rglob("*.json")}
     again = subprocess.run(command, capture_output=True, text=True)
     assert again.returncode == 0, again.stderr
     assert (out / "results.md").read_text() == page
-    assert {p: p.stat().st_mtime_ns for p in (tmp_path / "kept").rglob("*.json")} == kept
+    assert {p: p.stat().st_mtime_ns for p in (tmp_path / "kept").rglob("*.json")} == cached
 
 
 def test_the_index_decides(module: ModuleType, data: Path, tmp_path: Path) -> None:
@@ -115,19 +115,20 @@ def test_the_index_decides(module: ModuleType, data: Path, tmp_path: Path) -> No
 
 
 def test_the_protocol_is_that_of_the_command_line(module: ModuleType, data: Path) -> None:
-    for number in module.find_sets(data, openml=False):
-        stream = importlib.import_module("datasets").stream_of(number, 100)
+    for data_set in module.find_sets(data, openml=False):
+        stream = importlib.import_module("datasets").stream_of(data_set, 100)
         table = chacha.TableSpec(target="y")
-        assert stream.table == flags.paper_protocol([number.source], table, None)
+        assert stream.table == flags.paper_protocol([data_set.source], table, None)
         assert flags.target_flags(paper_protocol=True)[0] is stream.log_target
 
 
 def test_the_papers_tables_and_claims(module: ModuleType) -> None:
-    reported, claims = importlib.import_module("reported"), importlib.import_module("claims")
-    assert len(reported.NI) == len(reported.NI_LR) == 15
-    assert str(reported.NI[23515]["chacha"]) == "2.94 ± 0.27"
-    assert str(reported.NI[1191]["no-champion"]) == "-335.79 ± 44.34"
-    assert str(reported.NI_LR[1575]["chacha"]) == "2.08 ± 0.54"
+    scores = importlib.import_module("paper_scores")
+    claims = importlib.import_module("paper_claims")
+    assert len(scores.NI) == len(scores.NI_LR) == 15
+    assert str(scores.NI[23515]["chacha"]) == "2.94 ± 0.27"
+    assert str(scores.NI[1191]["no-champion"]) == "-335.79 ± 44.34"
+    assert str(scores.NI_LR[1575]["chacha"]) == "2.08 ± 0.54"
     counts = [claims._count(claim, claims.reported_scores(claim.task)) for claim in claims.CLAIMS]
     assert counts[:2] == ["8 of 15", "10 of 15"], "better than Random on over half"
     assert counts[4:6] == ["4 of 15", "7 of 15"], "better than Exhaustive on almost half"
@@ -136,13 +137,13 @@ def test_the_papers_tables_and_claims(module: ModuleType) -> None:
 
 
 def test_the_text_for_autovw(module: ModuleType, data: Path, tmp_path: Path) -> None:
-    beside = importlib.import_module("beside_flaml")
+    flaml_comparison = importlib.import_module("flaml_comparison")
     fried, _, news = module.find_sets(data, openml=False)
     path = tmp_path / "t.vw"
-    beside.write_text(fried, path)
+    flaml_comparison.write_authors_text(fried, path)
     line = path.read_text().splitlines()[0]
     assert re.fullmatch(r"\S+ \|a 0:\S+\|b 1:\S+\|c 2:\S+\|d 3:[01]", line)
-    beside.write_text(news, path)
+    flaml_comparison.write_authors_text(news, path)
     assert abs(float(path.read_text().split()[0]) - math.log(200)) < 0.1, "the logarithm"
     model = chacha.ChaCha(budget=1)
     model.run(path)
@@ -153,7 +154,7 @@ def test_the_text_for_autovw(module: ModuleType, data: Path, tmp_path: Path) -> 
 
 
 def test_numbers_first_and_restarts(module: ModuleType, tmp_path: Path) -> None:
-    variants = importlib.import_module("variants")
+    variants = importlib.import_module("authors_variants")
     space = {"interactions": chacha.Interactions(), "learning_rate": chacha.LogUniform(2e-10, 1.0)}
     for method in variants.NUMBERS_FIRST:
         for seed in range(5):
@@ -166,21 +167,21 @@ def test_numbers_first_and_restarts(module: ModuleType, tmp_path: Path) -> None:
     ended = [d.config for d in model.decisions if isinstance(d, chacha.LeaseDoubled)]
     left = [d.config for d in model.decisions if isinstance(d, chacha.Retired) and not d.eliminated]
     assert ended == left
-    live = [Stream("synth:interactions,n=500")]
+    streams = [Stream("synth:interactions,n=500")]
     methods = ["naive", *variants.NUMBERS_FIRST, *variants.RESTARTED]
-    found = Study(
-        live, methods, 2, settings=CommonSettings(budget=4), home=tmp_path, workers=0
-    ).finish()
-    assert not found.failures
-    assert len(found.outcomes[live[0].name]) == 5
+    settings = CommonSettings(budget=4)
+    study = Study(streams, methods, 2, settings=settings, cache_dir=tmp_path, workers=0)
+    comparison = study.finish()
+    assert not comparison.failures
+    assert len(comparison.outcomes[streams[0].name]) == 5
     assert not {m.name for m in methods if not isinstance(m, str)} & METHODS.keys()
 
 
 def test_intervals(module: ModuleType) -> None:
-    drawings = importlib.import_module("drawings")
-    curve = tuple(chacha.compare.Point(n, float(n * n), float(n)) for n in range(10, 101, 10))
+    figures = importlib.import_module("paper_figures")
+    curve = tuple(chacha.compare.CurvePoint(n, float(n * n), float(n)) for n in range(10, 101, 10))
     outcome = chacha.compare.Outcome(100, 0, "", 0.1, curve)
-    assert drawings.interval_means(outcome, [20, 60, 100]) == [80.0, 160.0]
+    assert figures.interval_means(outcome, [20, 60, 100]) == [80.0, 160.0]
 
 
 def test_make_paper_says_what_it_needs() -> None:

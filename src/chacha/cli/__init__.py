@@ -1,6 +1,6 @@
 """The command line: `chacha VERB`. Messages go to stderr, data to stdout.
 
-Exit codes: 0 fine, 1 the data or the run failed, 2 wrong command line.
+Exit codes: 0 success, 1 the data or the run failed, 2 wrong command line.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ app.command()(calibrate)
 
 @app.callback(invoke_without_command=True)
 def root(
-    version: bool = typer.Option(False, "--version", help="Print the version and stop."),
+    version: bool = typer.Option(False, "--version", help="Print the version and exit."),
 ) -> None:
-    """What holds for every verb."""
+    """Handle the flags that come before a verb."""
     if version:
         print(chacha.__version__)
         raise typer.Exit
 
 
 def main() -> None:
-    """The `chacha` program."""
+    """Run the `chacha` program."""
     try:
         app()
     except ConfigError as error:
@@ -56,7 +56,7 @@ def main() -> None:
     except ChaChaError as error:
         print(f"chacha: {error}", file=sys.stderr)
         sys.exit(1)
-    except BrokenPipeError:  # the reader of our output has gone; nobody is left to tell
+    except BrokenPipeError:  # the reader of stdout has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""`chacha calibrate`: the false-promotion rate on one's own stream."""
+"""`chacha calibrate`: the false-promotion rate on a given stream."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from chacha.cli.flags import (
     OnBadFlag,
     PoolFlag,
     TuneFlag,
-    takes_table,
+    with_table_flags,
 )
-from chacha.cli.outputs import JsonResult, distinct
-from chacha.cli.parse import Rules, init_values, loss_named, space_of
-from chacha.cli.terminal import Messages
-from chacha.compare import Calibrating, CommonSettings, Stream
+from chacha.cli.outputs import JsonResult, check_distinct
+from chacha.cli.parse import RulebookName, parse_init, parse_loss, parse_space
+from chacha.cli.terminal import MessageConsole
+from chacha.compare import CalibrationStudy, CommonSettings, Stream
 from chacha.resources import cores
 from chacha.rules.contest.betting import PairedBernstein, PairedBetting
 from chacha.sources import LogTarget, TableSpec
@@ -31,18 +31,19 @@ from chacha.sources import LogTarget, TableSpec
 __all__ = ["calibrate"]
 
 
-@takes_table
+@with_table_flags
 def calibrate(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="As for run, but not stdin.")],
     table: TableSpec,
     log_target: LogTarget,
-    runs: Annotated[int, typer.Option(min=1, help="How many.")] = 400,
-    block: Annotated[int, typer.Option(min=1, help="Examples for each throw of the coin.")] = 10,
+    runs: Annotated[int, typer.Option(min=1, help="The number of runs.")] = 400,
+    block: Annotated[int, typer.Option(min=1, help="Examples for each toss of the coin.")] = 10,
     alpha: Annotated[float, typer.Option(help="The error level of the rules.")] = 0.05,
     bernstein: Annotated[
-        bool, typer.Option("--bernstein", help="The empirical Bernstein test, not betting.")
+        bool,
+        typer.Option("--bernstein", help="Use the empirical Bernstein test instead of betting."),
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Of the first coin.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of the first coin.")] = 0,
     budget: BudgetFlag = 5,
     tune: TuneFlag = None,
     features: FeaturesFlag = None,
@@ -53,7 +54,7 @@ def calibrate(
     form: FormatFlag = None,
     on_bad: OnBadFlag = None,
     jobs: Annotated[
-        int | None, typer.Option(min=1, help="Processes side by side.", show_default="the cores")
+        int | None, typer.Option(min=1, help="Parallel processes.", show_default="the cores")
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
     json: Annotated[
@@ -62,14 +63,14 @@ def calibrate(
 ) -> None:
     """Measure how often the rules promote a challenger that is no better, on SOURCE.
 
-    Challengers run as usual, but who is ahead is drawn anew by a coin for every block of
-    examples: then nobody is better, and every promotion is a mistake.
+    Challengers run as usual, but a coin decides for every block of examples who is ahead. So no
+    challenger is better, and every promotion is a mistake.
     """
-    distinct([source] if os.path.exists(source) else [], json=json)
-    space = space_of(tune, Rules.CHACHA, features)
-    calibrating = Calibrating(
+    check_distinct([source] if os.path.exists(source) else [], json=json)
+    space = parse_space(tune, RulebookName.CHACHA, features)
+    study = CalibrationStudy(
         Stream(source, table, form, log_target, on_bad, limit),
-        settings=CommonSettings(budget, space, init_values(init or []), loss_named(loss), pool),
+        settings=CommonSettings(budget, space, parse_init(init or []), parse_loss(loss), pool),
         evidence=(PairedBernstein if bernstein else PairedBetting)(alpha=alpha),
         runs=runs,
         block=block,
@@ -77,19 +78,19 @@ def calibrate(
         workers=jobs or cores(),
     )
     result = JsonResult(json)
-    console = Messages(stderr=True, quiet=quiet)
+    console = MessageConsole(stderr=True, quiet=quiet)
     bar = Progress(console=console, disable=not console.is_terminal, transient=True)
     task = bar.add_task(f"{runs} runs", total=1.0)
     try:
         with bar:
-            for share in calibrating.run():
+            for share in study.run():
                 bar.update(task, completed=share)
     except KeyboardInterrupt:
-        console.print("interrupted; a rate of some of the runs is not told")
+        console.print("interrupted; there is no rate, because not all runs ended")
         raise typer.Exit(1) from None
-    found = calibrating.result
-    assert found is not None
-    result.write({"source": source, **found.to_json()})
+    calibration = study.result
+    assert calibration is not None
+    result.write({"source": source, **calibration.to_json()})
     if json != "-":
-        print(f"{source}: {found.examples} examples, blocks of {block}")
-        print(found)
+        print(f"{source}: {calibration.examples} examples, blocks of {block}")
+        print(calibration)

@@ -31,13 +31,13 @@ from chacha.cli.flags import (
     PoolFlag,
     StreamsArgument,
     TuneFlag,
-    takes_table,
+    with_table_flags,
 )
-from chacha.cli.outputs import JsonResult, distinct
-from chacha.cli.parse import features_named, init_values, loss_named, tuned
-from chacha.cli.terminal import Messages
-from chacha.compare import METHODS, CommonSettings, Comparison, Stream, Study, rows_of
-from chacha.compare.result_cache import default_home
+from chacha.cli.outputs import JsonResult, check_distinct
+from chacha.cli.parse import parse_features, parse_init, parse_loss, parse_tune
+from chacha.cli.terminal import MessageConsole
+from chacha.compare import METHODS, CommonSettings, Comparison, Stream, Study, method_scores
+from chacha.compare.result_cache import default_cache_dir
 from chacha.compare.scores import table_lines, to_json
 from chacha.config.describe import describe
 from chacha.config.space import Space
@@ -52,7 +52,7 @@ TUNED = "interactions,learning_rate,features"
 REPORTS = (".html", ".svg", ".png", ".pdf")
 
 
-@takes_table
+@with_table_flags
 def compare(
     source: StreamsArgument,
     table: TableSpec,
@@ -61,8 +61,8 @@ def compare(
         str,
         typer.Option("--methods", "-m", help=f"Comma list of {', '.join(METHODS)}, river:NAME."),
     ] = DEFAULT,
-    seeds: Annotated[int, typer.Option(min=1, help="How many seeds.")] = 5,
-    seed: Annotated[int, typer.Option(min=0, help="The first of them.")] = 0,
+    seeds: Annotated[int, typer.Option(min=1, help="The number of seeds.")] = 5,
+    seed: Annotated[int, typer.Option(min=0, help="The first seed.")] = 0,
     budget: BudgetFlag = 5,
     tune: TuneFlag = None,
     features: FeaturesFlag = None,
@@ -73,14 +73,14 @@ def compare(
     form: FormatFlag = None,
     on_bad: OnBadFlag = None,
     jobs: Annotated[
-        int | None, typer.Option(min=1, help="Processes side by side.", show_default="the cores")
+        int | None, typer.Option(min=1, help="Parallel processes.", show_default="the cores")
     ] = None,
     cache: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Where results are kept.", show_default="a user's cache"),
+        typer.Option(metavar="DIR", help="The cache of results.", show_default="the user's cache"),
     ] = None,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Run all anew, whatever was kept.")
+        bool, typer.Option("--fresh", help="Repeat all runs; do not read the cache.")
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no tables.")] = False,
     report: Annotated[
@@ -91,15 +91,15 @@ def compare(
         str | None, typer.Option("--json", metavar="FILE", help="The result; - for stdout.")
     ] = None,
 ) -> None:
-    """Run methods side by side on every SOURCE, and tell what each lost.
+    """Run methods side by side on every SOURCE, and report the loss of each.
 
-    What was run is kept: started again, the same command goes on.
+    Results are cached: after an interruption, the same command continues.
     """
-    distinct([name for name in source if os.path.exists(name)], report=report, json=json)
+    check_distinct([name for name in source if os.path.exists(name)], report=report, json=json)
     write_report = _reporter(report)
     try:
         settings = CommonSettings(
-            budget, _space(tune, features), init_values(init or []), loss_named(loss), pool
+            budget, _space(tune, features), parse_init(init or []), parse_loss(loss), pool
         )
         study = Study(
             [Stream(name, table, form, log_target, on_bad, limit) for name in source],
@@ -107,7 +107,7 @@ def compare(
             seeds,
             first_seed=seed,
             settings=settings,
-            home=cache or default_home(),
+            cache_dir=cache or default_cache_dir(),
             workers=jobs or cores(),
             fresh=fresh,
         )
@@ -115,36 +115,43 @@ def compare(
         raise ConfigError(str(error)) from error
     result = JsonResult(json)
     if report is not None:
-        Path(report).open("ab").close()  # a place that cannot be written is told now
-    console = Messages(stderr=True, quiet=quiet)
+        Path(report).open("ab").close()  # an unwritable path fails before anything runs
+    console = MessageConsole(stderr=True, quiet=quiet)
     _follow(study, console)
-    found = study.result
-    result.write({name: to_json(rows_of(found.outcomes[name])) for name in source})
+    comparison = study.result
+    result.write({name: to_json(method_scores(comparison.outcomes[name])) for name in source})
     if write_report is not None:
-        told = {"seeds": seeds, "first_seed": seed, "settings": settings.to_json()}
-        about = {**told, "table": describe(table), "limit": limit, "version": chacha.__version__}
-        write_report(report, found, {**about, "log_target": log_target.value})
+        about = {
+            "seeds": seeds,
+            "first_seed": seed,
+            "settings": settings.to_json(),
+            "table": describe(table),
+            "limit": limit,
+            "version": chacha.__version__,
+            "log_target": log_target.value,
+        }
+        write_report(report, comparison, about)
     if not quiet:
-        _print(found, sys.stderr if json == "-" else sys.stdout)
-    for failure in found.failures:
+        _print(comparison, sys.stderr if json == "-" else sys.stdout)
+    for failure in comparison.failures:
         print(f"chacha: {failure}", file=sys.stderr)
-    if found.failures:
+    if comparison.failures:
         raise typer.Exit(1)
 
 
 def _space(tune: str | None, features: str | None) -> Space:
-    """What is tuned, with the authors' range of rates; by `chacha` with its own."""
-    space = Space.of(tuned(tune or TUNED))
+    """Return the space, with the authors' range of rates; the method `chacha` widens it."""
+    space = Space.of(parse_tune(tune or TUNED))
     if space.features is None:
         if features is not None:
             raise ConfigError("--features needs --tune with features")
         return space
-    asked = tune is not None or features is not None
-    return replace(space, features=features_named(features, text=asked))
+    on_request = tune is not None or features is not None
+    return replace(space, features=parse_features(features, text=on_request))
 
 
 def _reporter(path: str | None) -> Any:
-    """What writes the report; that it is missing is told before all begins."""
+    """Return the function that writes the report; raise MissingExtra before anything runs."""
     if path is None:
         return None
     if Path(path).suffix not in REPORTS:
@@ -152,8 +159,8 @@ def _reporter(path: str | None) -> Any:
     return import_module("chacha.compare.html_report").write_report
 
 
-def _follow(study: Study, console: Messages) -> None:
-    """Run the study behind a bar with the time that is left; a log gets a line for each stream."""
+def _follow(study: Study, console: MessageConsole) -> None:
+    """Run the study with a bar and the time left; a log gets a line for each stream."""
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -170,19 +177,19 @@ def _follow(study: Study, console: Messages) -> None:
     try:
         with bar:
             for at in study.run():
-                bar.update(task, description=at.doing, completed=at.done, total=at.total)
-                if at.stream and not console.is_terminal:
-                    share = at.done / at.total
-                    console.print(f"{at.stream}: done ({share:.0%} of all)", highlight=False)
+                bar.update(task, description=at.phase, completed=at.done, total=at.total)
+                if at.finished_stream and not console.is_terminal:
+                    line = f"{at.finished_stream}: done ({at.done / at.total:.0%} of all)"
+                    console.print(line, highlight=False)
     except KeyboardInterrupt:
-        console.print("interrupted; what was run is kept, the same command goes on from there")
+        console.print("interrupted; finished runs are cached, the same command goes on from there")
         raise typer.Exit(1) from None
 
 
-def _print(found: Comparison, file: Any) -> None:
-    for name, outcomes in found.outcomes.items():
+def _print(comparison: Comparison, file: Any) -> None:
+    for name, outcomes in comparison.outcomes.items():
         if outcomes:
             examples = next(iter(outcomes.values()))[0].examples
             print(f"\n{name}: {examples} examples", file=file)
-            for line in table_lines(rows_of(outcomes)):
+            for line in table_lines(method_scores(outcomes)):
                 print(f"  {line}", file=file)

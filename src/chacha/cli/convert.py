@@ -1,4 +1,4 @@
-"""`chacha convert`: the examples that `run` would see, in a file."""
+"""`chacha convert`: the examples that `run` would read, in a file."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from chacha.cli.flags import (
     OnBadFlag,
     SourceArgument,
     output_option,
-    takes_table,
+    with_table_flags,
 )
-from chacha.cli.outputs import distinct
+from chacha.cli.outputs import check_distinct
 from chacha.data.example import Example
 from chacha.errors import SourceError
 from chacha.source_profile import with_log_target
@@ -34,7 +34,7 @@ from chacha.sources.writers import open_writer
 __all__ = ["convert", "write_examples"]
 
 
-@takes_table
+@with_table_flags
 def convert(
     source: SourceArgument,
     table: TableSpec,
@@ -44,8 +44,8 @@ def convert(
     form: FormatFlag = None,
     on_bad: OnBadFlag = None,
 ) -> None:
-    """Write the examples that `run` would see, as VW text or Parquet."""
-    distinct(source, output=output)
+    """Write the examples that `run` would read, as VW text or Parquet."""
+    check_distinct(source, output=output)
     stream = with_log_target(open_files(source, table, form=form), log_target, on_bad=on_bad)
     write_examples(stream, output, limit, on_bad)
 
@@ -57,7 +57,7 @@ def write_examples(
     on_bad: OnBad | None,
     prepare: Callable[[Example], Example] = lambda example: example,
 ) -> None:
-    """Write the examples of a source, each as `prepare` makes it, and tell how many."""
+    """Write the examples of a source, each after `prepare`, and print how many there were."""
     check_ends(stream, limit)
     if on_bad is None:
         on_bad = OnBad.SKIP if stream.endless else OnBad.ERROR

@@ -26,7 +26,7 @@ __all__ = ["explain", "read_decisions", "sentence", "story"]
 
 
 def read_decisions(path: str) -> tuple[dict[str, Any], list[Decision], dict[str, Any] | None]:
-    """What --save-decisions wrote: the run, its decisions, and its end if it came to one."""
+    """Return what --save-decisions wrote: the run, its decisions, and its end if it has one."""
     try:
         data = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
     except FileNotFoundError as error:
@@ -39,7 +39,7 @@ def read_decisions(path: str) -> tuple[dict[str, Any], list[Decision], dict[str,
     lines = data.removesuffix("\n").split("\n") if data else []
     for number, line in enumerate(lines, start=1):
         if number == len(lines) > 1 and not data.endswith("\n"):
-            break  # a run that was killed may leave half a line
+            break  # a killed run may leave an incomplete line
         try:
             record = json.loads(line)
             kind = record["kind"]
@@ -61,7 +61,7 @@ def read_decisions(path: str) -> tuple[dict[str, Any], list[Decision], dict[str,
 
 
 def sentence(decision: Decision, champion: Config, initial: Config) -> str:
-    """One decision in words; configurations are told by how they differ from the champion.
+    """Return one decision in words; configurations are named by their change of the champion.
 
     >>> sentence(WentLive(0, Config(["ab"]), lease=75), Config(), Config())
     '+ab went live for 75 examples'
@@ -98,10 +98,10 @@ def sentence(decision: Decision, champion: Config, initial: Config) -> str:
 
 
 def _paired_sentence(decision: Any, who: str) -> str:
-    """A decision by paired evidence, with its odds.
+    """Return a decision by paired evidence in words, with its odds.
 
-    >>> told = LeaseDoubled(1000, Config(["ab"]), 2000, 1000, odds=14.2, needed=200.0)
-    >>> _paired_sentence(told, "+ab")
+    >>> decision = LeaseDoubled(1000, Config(["ab"]), 2000, 1000, odds=14.2, needed=200.0)
+    >>> _paired_sentence(decision, "+ab")
     '+ab may go on to 2000 examples: 14 : 1 for it, promotes at 200 : 1'
     """
     odds = f"{_odds(decision.odds)} for it, promotes at {_odds(decision.needed)}"
@@ -125,7 +125,7 @@ def _paired_sentence(decision: Any, who: str) -> str:
 
 
 def _odds(odds: float) -> str:
-    """Odds in words: `14 : 1`, or `1 : 3` if they are below even.
+    """Return odds in words: `14 : 1`, or `1 : 3` if they are below even.
 
     >>> _odds(14.2), _odds(1.25), _odds(0.3), _odds(4.1e6), _odds(1e99)
     ('14 : 1', '1.2 : 1', '1 : 3.3', '4.1 million : 1', 'over a billion : 1')
@@ -145,19 +145,19 @@ def story(
     end: dict[str, Any] | None,
     everything: bool = False,
 ) -> Iterator[str]:
-    """The lines of the story: every champion's reign, and how it ended."""
+    """Yield the lines of the story: the reign of every champion, and how it ended."""
     settings = about["settings"]
     champion = initial = Config.from_json(settings["initial"])
     rules, b, seed = settings["rules"], settings["budget"], settings["seed"]
     yield f"{about['source']}: rules {rules}, b = {b}, seed {seed}"
     yield f"{0:>9}  champion: {champion}"
-    tried: dict[Config, str | None] = {}  # and why
+    tried: dict[Config, str | None] = {}  # with the reason
     leases = 0
     for decision in decisions:
         if isinstance(decision, WentLive):
             tried[decision.config] = decision.why
         leases += isinstance(decision, LeaseDoubled)
-        final = isinstance(decision, Eliminated) and decision.odds is None  # else it may come back
+        final = isinstance(decision, Eliminated) and decision.odds is None  # others may return
         if everything or final or isinstance(decision, Promoted):
             yield f"{decision.t:>9}  {sentence(decision, champion, initial)}"
         if isinstance(decision, Promoted):
@@ -170,7 +170,7 @@ def story(
             leases = 0
     yield f"{'':>9}  {len(tried)} challengers were live since, {leases} leases used up"
     if end is None:
-        yield "the run did not come to its end"
+        yield "the run did not reach its end"
     else:
         loss = "none" if end["loss"] is None else f"{end['loss']:.6g}"
         yield f"{end['examples']:>9}  end: served loss {loss}, champion: {champion}"
@@ -178,12 +178,14 @@ def story(
 
 
 def explain(
-    file: Annotated[str, typer.Argument(help="What `chacha run --save-decisions FILE` wrote.")],
+    file: Annotated[
+        str, typer.Argument(help="A file that `chacha run --save-decisions FILE` wrote.")
+    ],
     everything: Annotated[
         bool, typer.Option("--all", help="Every decision, not only promotions and eliminations.")
     ] = False,
 ) -> None:
-    """Tell the decisions of a saved run as a story."""
+    """Print the decisions of a saved run as a story."""
     about, decisions, end = read_decisions(file)
     for line in story(about, decisions, end, everything):
         print(line)

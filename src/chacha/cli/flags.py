@@ -1,4 +1,4 @@
-"""Flags that several verbs share: what the source is, and how a table becomes examples."""
+"""Flags that several verbs share: the source, and how a table becomes examples."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ __all__ = [
     "TuneFlag",
     "output_option",
     "table_spec",
-    "takes_table",
+    "with_table_flags",
 ]
 
 TABLES = "How a table becomes examples"
-FILES = "How a file is written (else it is found out)"
+FILES = "The format of a file (detected by default)"
 
 _SOURCES = (
     "iles (.vw .csv .tsv .parquet .jsonl .arrow .feather .arff .libsvm .json, also compressed), "
@@ -54,14 +54,16 @@ SourceArgument = Annotated[
 ]
 StreamsArgument = Annotated[
     list[str],
-    typer.Argument(metavar="SOURCE", help="Each a stream of its own: f" + _SOURCES.format("")),
+    typer.Argument(metavar="SOURCE", help="Each is one stream: f" + _SOURCES.format("")),
 ]
 LimitFlag = Annotated[
-    int | None, typer.Option(min=1, help="Stop after so many examples.", show_default="all")
+    int | None, typer.Option(min=1, help="Stop after this many examples.", show_default="all")
 ]
 OnBadFlag = Annotated[
     OnBad | None,
-    typer.Option(help="Rows that cannot be used.", show_default="error; skip for stdin"),
+    typer.Option(
+        help="What to do with rows that cannot be used.", show_default="error; skip for stdin"
+    ),
 ]
 FormatFlag = Annotated[
     Format | None,
@@ -74,8 +76,8 @@ TuneFlag = Annotated[
     str | None,
     typer.Option(
         help="Comma list: interactions, learning_rate, features, power_t, l1, l2; none.",
-        show_default="interactions,learning_rate, of tables features; with the paper's rules "
-        "interactions",
+        show_default="interactions,learning_rate, for tables also features; with the paper's "
+        "rules interactions",
     ),
 ]
 FeaturesFlag = Annotated[
@@ -96,7 +98,7 @@ LossFlag = Annotated[str, typer.Option(help="squared, logistic, quantile:TAU, po
 
 
 def output_option(kinds: str) -> Any:
-    """The file to write, of these kinds.
+    """Return the option for the file to write, of these kinds.
 
     >>> output_option(".vw").help
     '.vw; - for stdout.'
@@ -110,63 +112,73 @@ def _option(panel: str, metavar: str | None, text: str, flag: str | None, **more
     )
 
 
-def _table(metavar: str | None, text: str, flag: str | None = None, **more: Any) -> Any:
+def _table_option(metavar: str | None, text: str, flag: str | None = None, **more: Any) -> Any:
     return _option(TABLES, metavar, text, flag, **more)
 
 
-def _file(metavar: str | None, text: str, flag: str | None = None, **more: Any) -> Any:
+def _file_option(metavar: str | None, text: str, flag: str | None = None, **more: Any) -> Any:
     return _option(FILES, metavar, text, flag, **more)
 
 
 def table_spec(
     target: Annotated[
-        str | None, _table("COL", "The column to predict.", show_default="the last")
+        str | None, _table_option("COL", "The column to predict.", show_default="the last")
     ] = None,
-    weight: Annotated[str | None, _table("COL", "The column of weights.")] = None,
-    tag: Annotated[str | None, _table("COL", "The column of tags.")] = None,
+    weight: Annotated[str | None, _table_option("COL", "The column of weights.")] = None,
+    tag: Annotated[str | None, _table_option("COL", "The column of tags.")] = None,
     positive: Annotated[
-        str | None, _table("VALUE", "Two classes: this value of the target is 1, others are -1.")
+        str | None,
+        _table_option("VALUE", "Two classes: this value of the target is 1, others are -1."),
     ] = None,
     namespaces: Annotated[
-        int, _table("N", "At most so many groups of columns, in order.", min=1)
+        int, _table_option("N", "At most this many groups of columns, in order.", min=1)
     ] = 10,
     group: Annotated[
-        list[str] | None, _table("NAME=COL,COL", "A group of columns or patterns; repeat it.")
+        list[str] | None,
+        _table_option("NAME=COL,COL", "A group of columns or patterns; repeatable."),
     ] = None,
     group_by: Annotated[
-        GroupBy, _table(None, "Groups by order, by column, or by prefix (user_age).")
+        GroupBy, _table_option(None, "Groups by order, by column, or by prefix (user_age).")
     ] = GroupBy.ORDER,
     type_: Annotated[
         list[str] | None,
-        _table(
+        _table_option(
             "COL=TYPE",
-            "number, category, boolean, datetime[:FORMAT], text or vector; repeat it.",
+            "number, category, boolean, datetime[:FORMAT], text or vector; repeatable.",
             flag="--type",
         ),
     ] = None,
-    ignore: Annotated[list[str] | None, _table("COL", "A column to leave out; repeat it.")] = None,
-    categories: Annotated[
-        Categories, _table(None, "Words as indicators or as codes.")
-    ] = Categories.INDICATOR,
-    missing: Annotated[Missing, _table(None, "What an empty cell means.")] = Missing.ZERO,
-    null: Annotated[
-        list[str] | None, _table("WORD", "Another word for an empty cell; repeat it.")
+    ignore: Annotated[
+        list[str] | None, _table_option("COL", "A column to leave out; repeatable.")
     ] = None,
-    delimiter: Annotated[str | None, _file("CHAR", "CSV: what stands between cells.")] = None,
-    quote: Annotated[str, _file("CHAR", "CSV: what stands around cells; '' for nothing.")] = '"',
+    categories: Annotated[
+        Categories, _table_option(None, "Words as indicators or as codes.")
+    ] = Categories.INDICATOR,
+    missing: Annotated[Missing, _table_option(None, "What an empty cell means.")] = Missing.ZERO,
+    null: Annotated[
+        list[str] | None, _table_option("WORD", "Another word for an empty cell; repeatable.")
+    ] = None,
+    delimiter: Annotated[
+        str | None, _file_option("CHAR", "CSV: the character between cells.")
+    ] = None,
+    quote: Annotated[
+        str, _file_option("CHAR", "CSV: the character around cells; '' for none.")
+    ] = '"',
     header: Annotated[
         bool | None,
-        _file(
+        _file_option(
             None,
             "CSV: line 1 names the columns.",
             flag="--header/--no-header",
-            show_default="unless it holds numbers only",
+            show_default="unless it holds only numbers",
         ),
     ] = None,
-    decimal: Annotated[str | None, _file("CHAR", "CSV: the decimal point, . or ,")] = None,
-    encoding: Annotated[str | None, _file("NAME", "CSV: UTF-8 if not given.")] = None,
+    decimal: Annotated[str | None, _file_option("CHAR", "CSV: the decimal point, . or ,")] = None,
+    encoding: Annotated[
+        str | None, _file_option("NAME", "CSV: the encoding; UTF-8 by default.")
+    ] = None,
 ) -> TableSpec:
-    """How a table becomes examples, from the flags.
+    """Return how a table becomes examples, from the flags.
 
     >>> table_spec(target="y", namespaces=3).most_groups
     3
@@ -195,7 +207,7 @@ def table_spec(
 
 
 def _character(word: str | None) -> str | None:
-    """A shell passes a tab badly, so words for it are known."""
+    """Return a delimiter; a tab is hard to pass through a shell, so it has names."""
     return "\t" if word in ("\\t", "tab") else word
 
 
@@ -212,12 +224,12 @@ def _groups(words: list[str]) -> dict[str, tuple[str, ...]]:
 def _types(words: list[str]) -> tuple[dict[str, Kind], dict[str, str]]:
     kinds: dict[str, Kind] = {}
     formats: dict[str, str] = {}
-    known = [kind.value for kind in Kind]
+    names = [kind.value for kind in Kind]
     for word in words:
-        column, equals, told = word.partition("=")
-        kind, colon, form = told.partition(":")
-        if not equals or not column or kind not in known or (colon and kind != "datetime"):
-            choices = ", ".join(known).replace("datetime", "datetime[:FORMAT]")
+        column, equals, type_word = word.partition("=")
+        kind, colon, form = type_word.partition(":")
+        if not equals or not column or kind not in names or (colon and kind != "datetime"):
+            choices = ", ".join(names).replace("datetime", "datetime[:FORMAT]")
             raise ConfigError(f"--type needs COLUMN=TYPE with one of {choices}; got {word!r}")
         kinds[column] = Kind(kind)
         if form:
@@ -226,9 +238,9 @@ def _types(words: list[str]) -> tuple[dict[str, Kind], dict[str, str]]:
 
 
 def paper_protocol(sources: Sequence[str], table: TableSpec, form: Format | None) -> TableSpec:
-    """The paper's protocol: at most 10 sequential groups, categories as codes.
+    """Return the table of the paper's protocol: 10 sequential groups, categories as codes.
 
-    VW text and built-in streams have their groups already.
+    VW text and built-in streams have groups already, so nothing changes for them.
 
     >>> paper_protocol(["a.csv"], TableSpec(), None).categories
     <Categories.CODE: 'code'>
@@ -238,8 +250,10 @@ def paper_protocol(sources: Sequence[str], table: TableSpec, form: Format | None
 --namespaces, --group and --group-by out
     """
     if not table.groups_as(TableSpec()):
-        told = f"--paper-protocol has {MOST_GROUPS} groups of columns in their order"
-        raise ConfigError(f"{told}; leave --namespaces, --group and --group-by out")
+        raise ConfigError(
+            f"--paper-protocol has {MOST_GROUPS} groups of columns in their order; leave "
+            "--namespaces, --group and --group-by out"
+        )
     grouped = (Format.VW, Format.VW_JSON, Format.LIBSVM)
     if all(s.startswith("synth:") or (form or format_of_name(s)) in grouped for s in sources):
         return table
@@ -248,38 +262,38 @@ def paper_protocol(sources: Sequence[str], table: TableSpec, form: Format | None
 
 def target_flags(
     log_target: Annotated[
-        LogTarget, _table(None, "Learn the logarithm of the target: always, or where it is large.")
+        LogTarget,
+        _table_option(None, "Learn the logarithm of the target: always, or where it is large."),
     ] = LogTarget.OFF,
     paper_protocol: Annotated[
         bool,
-        _table(
+        _table_option(
             None,
             "As in the paper: 10 groups in order, categories as codes, --log-target auto.",
             flag="--paper-protocol",
         ),
     ] = False,
 ) -> tuple[LogTarget, bool]:
-    """Flags about the target and the protocol, beside those of :func:`table_spec`."""
+    """Return the flags about the target and the protocol, besides those of :func:`table_spec`."""
     return (LogTarget.AUTO if paper_protocol else log_target), paper_protocol
 
 
-def takes_table(verb: Callable[..., None]) -> Callable[..., None]:
-    """Give a verb the flags of how a table becomes examples; it gets `table` and `log_target`."""
-    flags = inspect.signature(table_spec, eval_str=True).parameters
-    more = inspect.signature(target_flags, eval_str=True).parameters
-    own = dict(inspect.signature(verb, eval_str=True).parameters)
-    del own["table"], own["log_target"]
+def with_table_flags(verb: Callable[..., None]) -> Callable[..., None]:
+    """Add the flags about tables and files to a verb with parameters `table` and `log_target`."""
+    table_flags = inspect.signature(table_spec, eval_str=True).parameters
+    target = inspect.signature(target_flags, eval_str=True).parameters
+    verb_flags = dict(inspect.signature(verb, eval_str=True).parameters)
+    del verb_flags["table"], verb_flags["log_target"]
 
     @wraps(verb)
-    def with_flags(**given: Any) -> None:
-        table = table_spec(**{name: given.pop(name) for name in flags})
-        log_target, protocol = target_flags(**{name: given.pop(name) for name in more})
+    def command(**values: Any) -> None:
+        table = table_spec(**{name: values.pop(name) for name in table_flags})
+        log_target, protocol = target_flags(**{name: values.pop(name) for name in target})
         if protocol:
-            table = paper_protocol(given["source"], table, given["form"])
-        verb(table=table, log_target=log_target, **given)
+            table = paper_protocol(values["source"], table, values["form"])
+        verb(table=table, log_target=log_target, **values)
 
-    parameters = [*own.values(), *flags.values(), *more.values()]
-    signature = inspect.Signature(parameters)
-    with_flags.__signature__ = signature  # type: ignore[attr-defined]
-    with_flags.__annotations__ = {p.name: p.annotation for p in parameters}
-    return with_flags
+    parameters = [*verb_flags.values(), *table_flags.values(), *target.values()]
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {p.name: p.annotation for p in parameters}
+    return command

@@ -1,4 +1,4 @@
-"""What a run writes: predictions and decisions, as they happen."""
+"""The outputs of a run: predictions, decisions and the result."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ from chacha.errors import ConfigError
 from chacha.rules.decisions import Decision
 from chacha.sources.many_files import expand
 
-__all__ = ["Outputs", "distinct"]
+__all__ = ["JsonResult", "RunOutputs", "TextOutput", "check_distinct"]
+
+ROW_GROUP = 65536
 
 
-class Output:
-    """A text file to write, or stdout for `-`; what goes wrong names the file."""
+class TextOutput:
+    """A text file, or stdout for `-`; errors name the file."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -32,12 +34,12 @@ class Output:
             self._file = Path(path).open("w", encoding="utf-8")  # noqa: SIM115
 
     def write(self, text: str) -> None:
-        """Write a piece."""
+        """Write some text."""
         with self._named():
             self._file.write(text)
 
     def close(self) -> None:
-        """Write what is left; stdout stays open."""
+        """Flush and close the file; stdout stays open."""
         with self._named():
             self._file.flush()
             if self._file is not sys.stdout:
@@ -54,22 +56,22 @@ class Output:
 
 
 class JsonResult:
-    """One JSON object at the end of a run; the file is opened before the run begins."""
+    """One JSON object at the end of a run; its file is opened before the run begins."""
 
     def __init__(self, path: str | None) -> None:
-        self._out = None if path is None else Output(path)
+        self._out = None if path is None else TextOutput(path)
 
     def write(self, data: Mapping[str, Any]) -> None:
-        """The object."""
+        """Write the object and close the file."""
         if self._out is not None:
             self._out.write(json.dumps(data, indent=2) + "\n")
             self._out.close()
 
 
-def distinct(sources: Sequence[str], **outputs: str | None) -> None:
-    """Refuse to write two things to one place, or over the source.
+def check_distinct(sources: Sequence[str], **outputs: str | None) -> None:
+    """Raise an error if two outputs go to one place, or one goes over a source.
 
-    >>> distinct(["a.vw"], json="out.json", predictions="out.json")
+    >>> check_distinct(["a.vw"], json="out.json", predictions="out.json")
     Traceback (most recent call last):
     chacha.errors.ConfigError: --predictions out.json: --json writes there too; give another file
     """
@@ -88,48 +90,48 @@ def distinct(sources: Sequence[str], **outputs: str | None) -> None:
 
 
 def _identity(path: str, reading: bool = False) -> Any:
-    """What a name stands for: names of one file, links too, give the same."""
+    """Return what a name refers to; all names and links of one file give the same."""
     try:
         if path == "-":
-            about = os.fstat(0 if reading else 1)
+            status = os.fstat(0 if reading else 1)
         else:
-            about = os.stat(path.removeprefix("file://"))
+            status = os.stat(path.removeprefix("file://"))
     except OSError:
         return os.path.realpath(path)
-    if path == "-" and not stat.S_ISREG(about.st_mode):
+    if path == "-" and not stat.S_ISREG(status.st_mode):
         return path if not reading else "standard input"
-    return about.st_dev, about.st_ino
+    return status.st_dev, status.st_ino
 
 
-class Predictions(Protocol):
-    """Takes what a run served."""
+class PredictionWriter(Protocol):
+    """A writer of the predictions that a run served."""
 
     def write(self, first: int, served: ServedPredictions) -> None:
-        """One line for every example; `first` is the number of the first."""
+        """Write one line for every example; `first` is the number of the first example."""
 
     def close(self) -> None:
-        """Nothing more comes."""
+        """Finish the file."""
 
 
 class NoPredictions:
-    """Nobody asked for predictions."""
+    """A writer that discards the predictions."""
 
     def write(self, first: int, served: ServedPredictions) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def close(self) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 class TextPredictions:
-    """VW's form, `prediction tag`, or with `as_json` one object a line."""
+    """Text in VW's form, `prediction tag`; with `as_json`, one object a line."""
 
     def __init__(self, path: str, as_json: bool) -> None:
-        self._out = Output(path)
+        self._out = TextOutput(path)
         self._json = as_json
 
     def write(self, first: int, served: ServedPredictions) -> None:
-        """One line for every example."""
+        """Write one line for every example."""
         predictions = map(float, served.predictions)
         lines: list[str] = []
         if self._json:
@@ -145,12 +147,12 @@ class TextPredictions:
         self._out.write("\n".join(lines) + "\n")
 
     def close(self) -> None:
-        """Flush."""
+        """Flush and close the file."""
         self._out.close()
 
 
 class ParquetPredictions:
-    """The same columns in Parquet, a row group at a time."""
+    """The columns of the JSON form in Parquet, a row group at a time."""
 
     SCHEMA = pa.schema(
         {
@@ -166,13 +168,13 @@ class ParquetPredictions:
         self._columns: tuple[list[Any], ...] = ([], [], [], [])
 
     def write(self, first: int, served: ServedPredictions) -> None:
-        """One row for every example."""
+        """Write one row for every example."""
         numbers, predictions, labels, names = self._columns
         numbers += range(first, first + len(served.predictions))
         predictions += map(float, served.predictions)
         labels += map(float, served.labels)
         names += map(str, served.served_by)
-        if len(numbers) >= 65536:
+        if len(numbers) >= ROW_GROUP:
             self._flush()
 
     def _flush(self) -> None:
@@ -181,28 +183,28 @@ class ParquetPredictions:
             column.clear()
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write the last row group and close the file."""
         self._flush()
         self._writer.close()
 
 
-def open_predictions(path: str | None) -> Predictions:
-    """The writer that the ending of `path` asks for."""
+def open_predictions(path: str | None) -> PredictionWriter:
+    """Return the writer for the suffix of `path`."""
     if path is None:
         return NoPredictions()
-    ending = ".txt" if path == "-" else Path(path).suffix
-    if ending == ".parquet":
+    suffix = ".txt" if path == "-" else Path(path).suffix
+    if suffix == ".parquet":
         return ParquetPredictions(path)
-    if ending not in (".jsonl", ".txt"):
+    if suffix not in (".jsonl", ".txt"):
         raise ConfigError(f"--predictions {path}: choose .jsonl, .parquet, .txt or -")
-    return TextPredictions(path, as_json=ending == ".jsonl")
+    return TextPredictions(path, as_json=suffix == ".jsonl")
 
 
 class DecisionLog:
-    """The decisions of a run, one JSON object a line, after one that describes the run."""
+    """The decisions of a run, one JSON object a line, after a line that describes the run."""
 
     def __init__(self, path: str | None, run: Mapping[str, Any]) -> None:
-        self._out = None if path is None else Output(path)
+        self._out = None if path is None else TextOutput(path)
         self._write({"kind": "Run", **run})
 
     def _write(self, record: Mapping[str, Any]) -> None:
@@ -210,19 +212,19 @@ class DecisionLog:
             self._out.write(json.dumps(record) + "\n")
 
     def write(self, decisions: Iterable[Decision]) -> None:
-        """The decisions of one example."""
+        """Write decisions, one line each."""
         for decision in decisions:
             self._write(decision.to_json())
 
     def close(self, end: Mapping[str, Any]) -> None:
-        """The last line tells how the run ended."""
+        """Write the last line, which says how the run ended, and close the file."""
         self._write({"kind": "End", **end})
         if self._out is not None:
             self._out.close()
 
 
-class Outputs:
-    """All that a run writes: predictions and decisions as they come, the result at the end."""
+class RunOutputs:
+    """Everything a run writes: predictions and decisions as they arise, the result at the end."""
 
     def __init__(
         self,
@@ -235,25 +237,25 @@ class Outputs:
         self._result = JsonResult(json)
         self._decisions = DecisionLog(save_decisions, about)
         self._next = 0
-        self._last: list[Callable[[], None]] = []
+        self._at_end: list[Callable[[], None]] = []
 
     def at_end(self, write: Callable[[], None]) -> None:
-        """What else is to be written at the end."""
-        self._last.append(write)
+        """Register a function that writes another output at the end."""
+        self._at_end.append(write)
 
-    def see(self, stretch: Chunk) -> None:
-        """One stretch."""
-        if stretch.served is not None and stretch.examples:
-            self._predictions.write(self._next, stretch.served)
-        self._decisions.write(stretch.decisions)
-        self._next += stretch.examples
+    def write_chunk(self, chunk: Chunk) -> None:
+        """Write the predictions and decisions of one chunk."""
+        if chunk.served is not None and chunk.examples:
+            self._predictions.write(self._next, chunk.served)
+        self._decisions.write(chunk.decisions)
+        self._next += chunk.examples
 
     def finish(self, result: Mapping[str, Any]) -> None:
-        """The end; one output that fails does not keep the others from being written."""
+        """Write the end of every output, even if one of them fails."""
         end = {key: result[key] for key in ("examples", "loss", "config", "promotions")}
-        with ExitStack() as last:
-            last.callback(self._predictions.close)
-            last.callback(self._decisions.close, end)
-            last.callback(self._result.write, result)
-            for write in self._last:
-                last.callback(write)
+        with ExitStack() as stack:
+            stack.callback(self._predictions.close)
+            stack.callback(self._decisions.close, end)
+            stack.callback(self._result.write, result)
+            for write in self._at_end:
+                stack.callback(write)

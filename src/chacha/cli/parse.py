@@ -1,4 +1,4 @@
-"""Words of the command line, and the objects they mean. Nowhere else are there such words."""
+"""Words of the command line, parsed into the objects they mean."""
 
 from __future__ import annotations
 
@@ -13,14 +13,21 @@ from chacha.config.space import AUTHORS_RATES, Domain, Interactions, LogUniform,
 from chacha.errors import ConfigError
 from chacha.losses import LOSSES, Loss, Quantile
 
-__all__ = ["Rules", "features_named", "init_values", "loss_named", "space_of", "tuned"]
+__all__ = [
+    "RulebookName",
+    "parse_features",
+    "parse_init",
+    "parse_loss",
+    "parse_space",
+    "parse_tune",
+]
 
 
-class Rules(Enum):
-    """The rulebooks.
+class RulebookName(Enum):
+    """The rulebooks that --rules names.
 
-    >>> Rules("paper")
-    <Rules.PAPER: 'paper'>
+    >>> RulebookName("paper")
+    <RulebookName.PAPER: 'paper'>
     """
 
     CHACHA = "chacha"
@@ -36,13 +43,13 @@ TUNABLE: dict[str, Interactions | DerivedFeatures | Domain] = {
     "l2": LogUniform(1e-10, 1e-2),
     "features": DerivedFeatures(),
 }
-"""What --tune offers, with the ranges it searches."""
+"""The choices of --tune, with the ranges that are searched."""
 
 
-def tuned(words: str) -> dict[str, Interactions | DerivedFeatures | Domain]:
-    """The space of a comma list of what to tune; `none` tunes nothing.
+def parse_tune(words: str) -> dict[str, Interactions | DerivedFeatures | Domain]:
+    """Return the space of a comma list of what to tune; `none` tunes nothing.
 
-    >>> sorted(tuned("learning_rate,interactions"))
+    >>> sorted(parse_tune("learning_rate,interactions"))
     ['interactions', 'learning_rate']
     """
     names = [word.strip() for word in words.split(",") if word.strip()]
@@ -56,59 +63,62 @@ def tuned(words: str) -> dict[str, Interactions | DerivedFeatures | Domain]:
     return {name: TUNABLE[name] for name in names}
 
 
-def words_of(text: str) -> list[str]:
-    """The words of a comma list; commas in brackets do not part them.
+def split_words(text: str) -> list[str]:
+    """Return the words of a comma list; commas in parentheses do not separate words.
 
-    >>> words_of("bins, lag(label,3),-cyclic")
+    >>> split_words("bins, lag(label,3),-cyclic")
     ['bins', 'lag(label,3)', '-cyclic']
     """
     return [word.strip() for word in re.split(r",(?![^(]*\))", text) if word.strip()]
 
 
-def features_named(told: str | None, **settings: Any) -> DerivedFeatures:
-    """Which derived groups --features means.
+def parse_features(words: str | None, **settings: Any) -> DerivedFeatures:
+    """Return the policy that --features describes.
 
-    Kinds: only those. Derived groups: those too. With a minus before it: never that.
+    Kinds restrict it to these kinds. Derived groups are added. A word after a minus is excluded.
 
-    >>> print(features_named("bins,log"), features_named("lag(label,3),-cyclic,-id"))
-    DerivedFeatures(bins, log) DerivedFeatures(bins, onehot, cyclic, log, missing, lag(label,3), -cyclic, -id)
+    >>> print(parse_features("bins,log"), parse_features("lag(label,3),-cyclic,-id"), sep="\\n")
+    DerivedFeatures(bins, log)
+    DerivedFeatures(bins, onehot, cyclic, log, missing, lag(label,3), -cyclic, -id)
     """
-    words = words_of(told or "")
-    without = [word[1:] for word in words if word.startswith("-")]
-    more = [word for word in words if derived(word) is not None]
-    kinds = [word for word in words if word in DEFAULT_KINDS]
-    for word in words:
+    parts = split_words(words or "")
+    without = [word[1:] for word in parts if word.startswith("-")]
+    more = [word for word in parts if derived(word) is not None]
+    kinds = [word for word in parts if word in DEFAULT_KINDS]
+    for word in parts:
         if word not in (*more, *kinds) and not word.startswith("-"):
             forms = f"kinds ({', '.join(DEFAULT_KINDS)}), groups such as 'lag(label,3)', or -WHAT"
             raise ConfigError(f"--features {word}: give {forms}")
     return DerivedFeatures(kinds=kinds or DEFAULT_KINDS, more=more, without=without, **settings)
 
 
-def space_of(words: str | None, rules: Rules, features: str | None = None) -> Space:
-    """What is tuned: by default what the rules are made for, on ranges that fit them.
+def parse_space(words: str | None, rulebook: RulebookName, features: str | None = None) -> Space:
+    """Return the space of --tune and --features, on ranges that fit the rulebook.
 
-    >>> space_of(None, Rules.PAPER).to_json()
+    Without --tune, the rulebook decides what is tuned.
+
+    >>> parse_space(None, RulebookName.PAPER).to_json()
     {'interactions': 'Interactions(max_order=None)'}
-    >>> sorted(space_of(None, Rules.CHACHA).to_json())
+    >>> sorted(parse_space(None, RulebookName.CHACHA).to_json())
     ['features', 'interactions', 'learning_rate']
     """
-    recommended = rules is Rules.CHACHA
+    recommended = rulebook is RulebookName.CHACHA
     default = "interactions,learning_rate,features" if recommended else "interactions"
-    space = Space.of(tuned(default if words is None else words))
+    space = Space.of(parse_tune(default if words is None else words))
     if features is not None and space.features is None:
         raise ConfigError("--features is for the recommended rules, and for --tune with features")
     if space.features is not None:
         if not recommended:
             raise ConfigError("--tune features: is for the recommended rules (--rules chacha)")
-        asked = words is not None or features is not None
-        space = replace(space, features=features_named(features, text=asked))
+        on_request = words is not None or features is not None
+        space = replace(space, features=parse_features(features, text=on_request))
     return space.with_recommended_rates() if recommended else space
 
 
-def loss_named(name: str) -> Loss:
-    """The loss that a word on the command line means.
+def parse_loss(name: str) -> Loss:
+    """Return the loss of --loss.
 
-    >>> loss_named("quantile:0.9")
+    >>> parse_loss("quantile:0.9")
     Quantile(tau=0.9)
     """
     word, colon, argument = name.partition(":")
@@ -134,12 +144,12 @@ def _value(text: str) -> Value:
     return text
 
 
-def init_values(settings: list[str]) -> dict[str, Any]:
-    """Initial values from KEY=VALUE words; products as `interactions=ab,user*item`.
+def parse_init(settings: list[str]) -> dict[str, Any]:
+    """Return the initial values of KEY=VALUE words.
 
-    Derived groups as `features=bins(temp,16),log(x)`.
+    Products are `interactions=ab,user*item`, derived groups `features=bins(temp,16),log(x)`.
 
-    >>> init_values(["learning_rate=0.1", "interactions=ab,user*item"])
+    >>> parse_init(["learning_rate=0.1", "interactions=ab,user*item"])
     {'learning_rate': 0.1, 'interactions': [('a', 'b'), ('user', 'item')]}
     """
     values: dict[str, Any] = {}
@@ -148,9 +158,9 @@ def init_values(settings: list[str]) -> dict[str, Any]:
         if not equals or not key or not text:
             raise ConfigError(f"--init needs KEY=VALUE, got {setting!r}")
         if key == "features":
-            values[key] = words_of(text)
+            values[key] = split_words(text)
         elif key == "interactions":
-            words = words_of(text)
+            words = split_words(text)
             values[key] = [tuple(w.split("*")) if "*" in w else tuple(w) for w in words]
         else:
             values[key] = _value(text)

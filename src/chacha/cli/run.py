@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 import chacha
-from chacha.cli.dryrun import show_source
+from chacha.cli.dry_run import show_source
 from chacha.cli.flags import (
     BudgetFlag,
     FeaturesFlag,
@@ -24,10 +24,10 @@ from chacha.cli.flags import (
     PoolFlag,
     SourceArgument,
     TuneFlag,
-    takes_table,
+    with_table_flags,
 )
-from chacha.cli.outputs import Outputs, distinct
-from chacha.cli.parse import Rules, init_values, loss_named, space_of
+from chacha.cli.outputs import RunOutputs, check_distinct
+from chacha.cli.parse import RulebookName, parse_init, parse_loss, parse_space
 from chacha.cli.terminal import RunDisplay
 from chacha.config.describe import describe
 from chacha.drivers.records import Chunk
@@ -52,14 +52,14 @@ from chacha.sources import (
 
 __all__ = ["run"]
 
-PRESETS: dict[Rules, Callable[..., ChaCha]] = {
-    Rules.CHACHA: ChaCha,
-    Rules.PAPER: ChaCha.paper,
-    Rules.FLAML: ChaCha.flaml,
+PRESETS: dict[RulebookName, Callable[..., ChaCha]] = {
+    RulebookName.CHACHA: ChaCha,
+    RulebookName.PAPER: ChaCha.paper,
+    RulebookName.FLAML: ChaCha.flaml,
 }
 
 
-@takes_table
+@with_table_flags
 def run(
     source: SourceArgument,
     table: TableSpec,
@@ -68,7 +68,7 @@ def run(
     tune: TuneFlag = None,
     features: FeaturesFlag = None,
     init: InitFlag = None,
-    rules: Annotated[Rules, typer.Option(help="The rulebook.")] = Rules.CHACHA,
+    rules: Annotated[RulebookName, typer.Option(help="The rulebook.")] = RulebookName.CHACHA,
     pool: PoolFlag = "native",
     loss: LossFlag = "squared",
     seed: Annotated[int, typer.Option(help="Seeds the rules.")] = 0,
@@ -76,10 +76,15 @@ def run(
     form: FormatFlag = None,
     on_bad: OnBadFlag = None,
     spacing: Annotated[
-        str, typer.Option("--progress", "-P", help="Rows of the table: every N, or times X.Y.")
+        str,
+        typer.Option(
+            "--progress",
+            "-P",
+            help="Rows of the table: every N examples, or at each growth by a factor X.Y.",
+        ),
     ] = "2.0",
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Tell what the source was taken for, and stop.")
+        bool, typer.Option("--dry-run", help="Print how the source is interpreted, and exit.")
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No table, no summary.")] = False,
     baseline: Annotated[
@@ -99,44 +104,50 @@ def run(
     ] = None,
 ) -> None:
     """Tune while passing over a stream, and serve a prediction for every example."""
-    outputs_to = {"json": json, "predictions": predictions, "save_decisions": save_decisions}
+    paths = {"json": json, "predictions": predictions, "save_decisions": save_decisions}
     for place in (to_vw, to_vw and features_path(to_vw)):
-        distinct(source, **outputs_to, to_vw=place)
-    chosen = loss_named(loss)
+        check_distinct(source, **paths, to_vw=place)
+    loss_function = parse_loss(loss)
     if dry_run:
-        show_source(open_files(source, table, DictReader(chosen.label), form=form))
+        show_source(open_files(source, table, DictReader(loss_function.label), form=form))
         return
     try:
         model = PRESETS[rules](
             budget=budget,
-            space=space_of(tune, rules, features),
-            init=init_values(init or []),
-            loss=chosen,
+            space=parse_space(tune, rules, features),
+            init=parse_init(init or []),
+            loss=loss_function,
             pool=open_pool(pool),
             seed=seed,
             baseline=baseline,
         )
     except PoolError as error:  # the initial configuration is part of the command line
         raise ConfigError(str(error)) from error
-    told = {"rules": rules.value, "limit": limit, "on_bad": on_bad and on_bad.value}
-    told["log_target"] = log_target.value
-    settings = {**model.settings, **told, "baseline": baseline, "table": describe(table)}
-    screen = RunDisplay(model, Spacing(spacing), quiet)
+    settings = {
+        **model.settings,
+        "rules": rules.value,
+        "limit": limit,
+        "on_bad": on_bad and on_bad.value,
+        "log_target": log_target.value,
+        "baseline": baseline,
+        "table": describe(table),
+    }
+    display = RunDisplay(model, Spacing(spacing), quiet)
     stream = _open(model, source, table, form, log_target, on_bad)
     settings["log_shift"] = stream.shift if isinstance(stream, LogLabels) else None
     chunks = model.chunks(
         stream,
         limit=limit,
         on_bad=on_bad,
-        until=screen.table.next_row,
+        until=display.table.next_row,
         record=predictions is not None,
     )
     about = {"source": stream.name, "version": chacha.__version__, "settings": settings}
-    outputs = Outputs(predictions, save_decisions, json, about)
+    outputs = RunOutputs(predictions, save_decisions, json, about)
     if to_vw is not None:
         outputs.at_end(lambda: model.to_vw(to_vw))
-    if not _follow(chunks, model, screen, outputs, about):
-        screen.tell(f"interrupted after {model.examples} examples")
+    if not _follow(chunks, model, display, outputs, about):
+        display.print_line(f"interrupted after {model.examples} examples")
         raise typer.Exit(1)
 
 
@@ -158,31 +169,31 @@ def _open(
 def _follow(
     chunks: Iterator[Chunk],
     model: ChaCha,
-    screen: RunDisplay,
-    outputs: Outputs,
+    display: RunDisplay,
+    outputs: RunOutputs,
     about: dict[str, Any],
 ) -> bool:
-    """Pass over the stream; False if Ctrl-C ended it.
+    """Pass over the stream; return False if Ctrl-C ended it.
 
-    What was learned until Ctrl-C or an error is told and written all the same.
+    After Ctrl-C or an error, the results so far are still shown and written.
     """
     began, cpu = time.perf_counter(), cpu_seconds()
     try:
-        with screen:
-            for stretch in chunks:
-                with Uninterrupted():  # what was learned is written as a whole
-                    outputs.see(stretch)
-                    screen.see()
+        with display:
+            for chunk in chunks:
+                with Uninterrupted():  # a chunk is written completely or not at all
+                    outputs.write_chunk(chunk)
+                    display.update()
     except KeyboardInterrupt:
         return False
     finally:
-        screen.finish()
+        display.finish()
         outputs.finish(_result(model, about, time.perf_counter() - began, cpu_seconds() - cpu))
     return True
 
 
 def _result(model: ChaCha, about: dict[str, Any], seconds: float, cpu: float) -> dict[str, Any]:
-    """What --json writes."""
+    """Return the object that --json writes."""
     summary = model.summary()
     rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     result = {
@@ -211,5 +222,5 @@ def _result(model: ChaCha, about: dict[str, Any], seconds: float, cpu: float) ->
 
 
 def _finite(value: float | None) -> float | None:
-    """JSON has no word for infinity."""
+    """Return None for values that JSON cannot hold."""
     return value if value is not None and math.isfinite(value) else None

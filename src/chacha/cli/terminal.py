@@ -1,4 +1,4 @@
-"""How a run shows itself on stderr: the table, and a status line on a terminal."""
+"""The display of a run on stderr: the table, and on a terminal also a status line."""
 
 from __future__ import annotations
 
@@ -11,26 +11,28 @@ from rich.console import Console
 from chacha.model import ChaCha
 from chacha.progress import ProgressTable, Spacing
 
-__all__ = ["RunDisplay"]
+__all__ = ["MessageConsole", "RunDisplay"]
+
+STATUS_SECONDS = 0.25
 
 
-class Messages(Console):
-    """Standard error; if nobody reads it any more, the run goes on and is silent."""
+class MessageConsole(Console):
+    """Standard error; if its reader goes away, the run continues silently."""
 
     def on_broken_pipe(self) -> None:
-        """The reader has left."""
+        """Discard everything from now on."""
         self.quiet = True
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 class RunDisplay:
-    """Prints the table of a run; `quiet` prints nothing."""
+    """The table of a run; with `quiet`, nothing is printed."""
 
     def __init__(self, model: ChaCha, spacing: Spacing, quiet: bool) -> None:
-        self.console = Messages(stderr=True, quiet=quiet)
+        self.console = MessageConsole(stderr=True, quiet=quiet)
         self.model = model
         self.table = ProgressTable(model, spacing)
-        self._began = self._told = time.monotonic()
+        self._began = self._status_at = time.monotonic()
         self._status = self.console.status("reading ...")
 
     def __enter__(self) -> RunDisplay:
@@ -41,26 +43,25 @@ class RunDisplay:
     def __exit__(self, *_: object) -> None:
         self._status.stop()
 
-    def tell(self, line: str) -> None:
-        """Print one line; a terminal cuts what is too long, a log keeps it."""
-        cut = self.console.is_terminal
+    def print_line(self, line: str) -> None:
+        """Print one line; a terminal truncates a long line, a log gets all of it."""
+        truncate = self.console.is_terminal
         self.console.print(
             line,
             highlight=False,
             markup=False,
             no_wrap=True,
-            overflow="ellipsis" if cut else "ignore",
-            crop=cut,
+            overflow="ellipsis" if truncate else "ignore",
+            crop=truncate,
         )
 
-    def see(self) -> None:
-        """Look at the run, and print what is due."""
+    def update(self) -> None:
+        """Print the rows that are due, and refresh the status line."""
         for line in self.table.due_lines():
-            self.tell(line)
-        if self.console.is_terminal and time.monotonic() - self._told > 0.25:
-            n = self.model.examples
-            self._told = time.monotonic()
-            champion = self.table.champion()
+            self.print_line(line)
+        if self.console.is_terminal and time.monotonic() - self._status_at > STATUS_SECONDS:
+            self._status_at = time.monotonic()
+            n, champion = self.model.examples, self.table.champion()
             self._status.update(f"{n} examples, {self._rate()}, champion {champion}")
 
     def _rate(self) -> str:
@@ -68,10 +69,10 @@ class RunDisplay:
         return f"{self.model.examples / seconds:,.0f}/s" if seconds > 0 else ""
 
     def finish(self) -> None:
-        """The last row, and the summary."""
+        """Print the last row and the summary."""
         if not self.model.examples:
             return
         for line in self.table.row():
-            self.tell(line)
+            self.print_line(line)
         summary = f"{self.model.summary()}\n{self._rate()}"
         self.console.print(summary, highlight=False, markup=False, soft_wrap=True)

@@ -1,28 +1,29 @@
-"""Compare: the paper's methods side by side on any stream."""
+"""Comparisons: the paper's methods side by side on any stream."""
 
 from __future__ import annotations
 
-from chacha.compare.calibration import Calibrating, Calibration
+from chacha.compare.calibration import Calibration, CalibrationStudy
 from chacha.compare.jobs import CommonSettings, Stream
-from chacha.compare.methods import METHODS, Method
-from chacha.compare.result_cache import Outcome, Point
-from chacha.compare.scores import Row, normalised, rows_of
-from chacha.compare.study import Comparison, Failure, Progress, Study
+from chacha.compare.methods import METHODS, Method, SeedUse
+from chacha.compare.outcome import CurvePoint, Outcome
+from chacha.compare.scores import MethodScores, method_scores, normalised_score
+from chacha.compare.study import Comparison, Failure, Study, StudyProgress
 
 __all__ = [
     "METHODS",
-    "Calibrating",
     "Calibration",
+    "CalibrationStudy",
     "CommonSettings",
     "Comparison",
+    "CurvePoint",
     "Failure",
     "Method",
+    "MethodScores",
     "Outcome",
-    "Point",
-    "Progress",
-    "Row",
+    "SeedUse",
     "Stream",
     "Study",
-    "normalised",
-    "rows_of",
+    "StudyProgress",
+    "method_scores",
+    "normalised_score",
 ]

@@ -1,8 +1,8 @@
-"""Calibration: how often nothing is taken for something, on one's own stream.
+"""Calibration: how often the rules promote a challenger that is not better, on a given stream.
 
-Challengers run as usual, but the sign of what they are ahead is drawn anew for every block of
-examples before it enters the test. Then nobody is better, whatever it learned, and the noise is
-the stream's own. A promotion is a mistake.
+Challengers run as usual, but the sign of their advantage is drawn at random for every block of
+examples before it enters the test. So no challenger is better, whatever it learned, and the noise
+is that of the stream. Every promotion is a mistake.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from chacha.compare.jobs import CommonSettings, Stream
-from chacha.compare.workers import Tell, Workers
+from chacha.compare.workers import OnShare, Workers
 from chacha.errors import DataError
 from chacha.model import ChaCha
 from chacha.pools import open_pool
@@ -22,12 +22,12 @@ from chacha.rules.contest.betting import Coin, PairedBetting
 from chacha.source_profile import profile_source
 from chacha.sources import DictReader, LogTarget
 
-__all__ = ["Calibrating", "Calibration", "clopper_pearson"]
+__all__ = ["Calibration", "CalibrationStudy", "clopper_pearson"]
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """How many of the runs promoted somebody, though nobody was better.
+    """The number of runs that promoted a challenger although none was better.
 
     >>> print(Calibration(runs=400, false=8, alpha=0.05, block=10, examples=60000))
     8 of 400 runs promoted a challenger that was no better: 2.0% (95% interval 0.9% to 3.9%)
@@ -47,11 +47,11 @@ class Calibration:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Where the rate lies with 95% confidence (Clopper and Pearson)."""
+        """The 95% confidence interval of the rate (Clopper and Pearson)."""
         return clopper_pearson(self.false, self.runs)
 
     def to_json(self) -> dict[str, Any]:
-        """For --json.
+        """Return the object that --json writes.
 
         >>> Calibration(10, 1, 0.05, 10, 99).to_json()["rate"]
         0.1
@@ -61,39 +61,39 @@ class Calibration:
 
     def __str__(self) -> str:
         low, high = self.interval
-        told = f"{self.rate:.1%} (95% interval {low:.1%} to {high:.1%})"
+        rate = f"{self.rate:.1%} (95% interval {low:.1%} to {high:.1%})"
         verdict = "within it" if self.rate <= self.alpha else "above it"
         if self.rate > self.alpha and low <= self.alpha:
             verdict = "above it, by no more than chance allows"
         return (
-            f"{self.false} of {self.runs} runs promoted a challenger that was no better: {told}\n"
+            f"{self.false} of {self.runs} runs promoted a challenger that was no better: {rate}\n"
             f"alpha is {self.alpha:g}: the rate is {verdict}"
         )
 
 
 def clopper_pearson(k: int, n: int, level: float = 0.95) -> tuple[float, float]:
-    """The exact interval for a share, of which k in n were seen.
+    """Return the exact confidence interval of a share that was observed k times in n.
 
     >>> [round(p, 4) for p in clopper_pearson(0, 400)]
     [0.0, 0.0092]
     """
     tail = (1.0 - level) / 2.0
-    low = 0.0 if k == 0 else _where(lambda p: _at_most(k - 1, n, p) <= 1.0 - tail)
-    high = 1.0 if k == n else _where(lambda p: _at_most(k, n, p) <= tail)
+    low = 0.0 if k == 0 else _smallest_share(lambda p: _at_most(k - 1, n, p) <= 1.0 - tail)
+    high = 1.0 if k == n else _smallest_share(lambda p: _at_most(k, n, p) <= tail)
     return low, high
 
 
-def _where(reached: Callable[[float], bool]) -> float:
-    """The smallest share for which it holds, to 1e-9."""
+def _smallest_share(holds: Callable[[float], bool]) -> float:
+    """Return the smallest share for which a condition holds, to 1e-9."""
     low, high = 0.0, 1.0
     while high - low > 1e-9:
         middle = 0.5 * (low + high)
-        low, high = (low, middle) if reached(middle) else (middle, high)
+        low, high = (low, middle) if holds(middle) else (middle, high)
     return high
 
 
 def _at_most(k: int, n: int, p: float) -> float:
-    """P(X <= k) for X binomial."""
+    """Return P(X <= k) for a binomial X."""
     if p <= 0.0 or p >= 1.0:
         return 1.0 if p <= 0.0 or k >= n else 0.0
     ways = math.lgamma(n + 1)
@@ -106,8 +106,8 @@ def _at_most(k: int, n: int, p: float) -> float:
 
 
 @dataclass(frozen=True)
-class _Runs:
-    """A task: some of the runs; returns which of them promoted somebody."""
+class _CalibrationRuns:
+    """A task: some of the runs; returns which of them promoted a challenger."""
 
     stream: Stream
     settings: CommonSettings
@@ -116,13 +116,13 @@ class _Runs:
     block: int
     seeds: range
 
-    def __call__(self, tell: Tell) -> list[bool]:
-        """Each passes over the stream, up to its first promotion."""
-        found: list[bool] = []
+    def __call__(self, on_share: OnShare) -> list[bool]:
+        """Pass over the stream with each seed, up to the first promotion."""
+        promoted: list[bool] = []
         for i, seed in enumerate(self.seeds):
-            found.append(self._promotes(seed))
-            tell((i + 1) / len(self.seeds))
-        return found
+            promoted.append(self._promotes(seed))
+            on_share((i + 1) / len(self.seeds))
+        return promoted
 
     def _promotes(self, seed: int) -> bool:
         settings = self.settings
@@ -137,17 +137,17 @@ class _Runs:
             keep_decisions=0,
         )
         source = self.stream.open(model.reader, self.shift)
-        passing = model.chunks(source, limit=self.stream.limit, on_bad=self.stream.on_bad)
-        return any(model.promotions for _ in passing)
+        chunks = model.chunks(source, limit=self.stream.limit, on_bad=self.stream.on_bad)
+        return any(model.promotions for _ in chunks)
 
 
-class Calibrating:
-    """Many runs over one stream, each with its own coin. `run` tells how far it is.
+class CalibrationStudy:
+    """Many runs over one stream, each with its own coin; `run` yields the share that is done.
 
-    >>> calibrating = Calibrating(Stream("synth:fried,n=300"), runs=4, workers=0)
-    >>> for _ in calibrating.run():
+    >>> study = CalibrationStudy(Stream("synth:fried,n=300"), runs=4, workers=0)
+    >>> for _ in study.run():
     ...     pass
-    >>> calibrating.result.runs, calibrating.result.false
+    >>> study.result.runs, study.result.false
     (4, 0)
     """
 
@@ -169,27 +169,28 @@ class Calibrating:
         self.runs, self.block = whole_number("runs", runs, 1), whole_number("block", block, 1)
         self.seed, self.workers = whole_number("seed", seed, 0), workers
         self.result: Calibration | None = None
-        ChaCha(budget=settings.budget, space=self.settings.space, init=settings.init)  # or an error
+        # Wrong settings fail before anything runs.
+        ChaCha(budget=settings.budget, space=self.settings.space, init=settings.init)
 
     def run(self) -> Iterator[float]:
-        """Do it; gives the share that is done."""
+        """Do the runs, and yield the share that is done; at the end :attr:`result` is set."""
         stream, loss = self.stream, self.settings.loss
         source = stream.open(DictReader(loss.label), None)
         limit = stream.limit if stream.log_target is LogTarget.OFF else None
-        seen = profile_source(source, loss=loss, limit=limit, on_bad=stream.on_bad)
-        shift = seen.shift(self.stream.log_target)
-        each = max(1, self.runs // (8 * max(self.workers, 1)))
-        starts = range(self.seed, self.seed + self.runs, each)
+        profile = profile_source(source, loss=loss, limit=limit, on_bad=stream.on_bad)
+        shift = profile.shift(self.stream.log_target)
+        runs_per_task = max(1, self.runs // (8 * max(self.workers, 1)))
+        end = self.seed + self.runs
         tasks = [
-            _Runs(
+            _CalibrationRuns(
                 self.stream,
                 self.settings,
                 shift,
                 self.evidence,
                 self.block,
-                range(start, min(start + each, self.seed + self.runs)),
+                range(start, min(start + runs_per_task, end)),
             )
-            for start in starts
+            for start in range(self.seed, end, runs_per_task)
         ]
         shares, false = dict.fromkeys(range(len(tasks)), 0.0), 0
         with Workers(self.workers) as workers:
@@ -199,7 +200,7 @@ class Calibrating:
                 shares[report.task] = report.share
                 false += sum(report.result or ())
                 yield sum(shares.values()) / len(tasks)
-        examples = seen.examples if self.stream.limit is None else self.stream.limit
+        examples = profile.examples if self.stream.limit is None else self.stream.limit
         self.result = Calibration(
-            self.runs, false, self.evidence.alpha, self.block, min(examples, seen.examples)
+            self.runs, false, self.evidence.alpha, self.block, min(examples, profile.examples)
         )

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chacha.compare.result_cache import Outcome
+from chacha.compare.outcome import Outcome
 from chacha.errors import MissingExtra
 
 try:
@@ -36,19 +36,19 @@ STYLES: dict[str, dict[str, Any]] = {
     "all-pairs": {"color": "#56b4e9", "linestyle": "--"},
     "best-fixed": {"color": "#6a3d9a", "linestyle": "--"},
 }
-"""One colour for each method, in all figures; they can be told apart by the colour-blind."""
-WARM_UP = 0.1  # of the stream; what is lost there does not set the scale
+"""One colour for each method in all figures; the colours are safe for colour-blind readers."""
+WARM_UP = 0.1  # the share of the stream whose losses do not set the scale
 OFF_SCALE = 2.0  # times naive's loss
 Array = NDArray[np.float64]
 
 
 def curve_of(outcomes: Sequence[Outcome], begin: int = 0) -> tuple[Array, Array, Array]:
-    """Where the curve has points, and the mean and sd of the progressive loss there.
+    """Return the points of the curve, and the mean and sd of the progressive loss there.
 
-    `begin` examples are left out at first.
+    The first `begin` examples are left out.
 
-    >>> from chacha.compare.result_cache import Point
-    >>> points = (Point(1, 4.0, 1.0), Point(2, 6.0, 2.0))
+    >>> from chacha.compare.outcome import CurvePoint
+    >>> points = (CurvePoint(1, 4.0, 1.0), CurvePoint(2, 6.0, 2.0))
     >>> [part.tolist() for part in curve_of([Outcome(2, 0, "", 0.1, points)])]
     [[1.0, 2.0], [4.0, 3.0], [0.0, 0.0]]
     """
@@ -59,25 +59,25 @@ def curve_of(outcomes: Sequence[Outcome], begin: int = 0) -> tuple[Array, Array,
         at = int(np.searchsorted(n, begin))
         total, weight = total - total[:, [at]], weight - weight[:, [at]]
         n, total, weight = n[at + 1 :], total[:, at + 1 :], weight[:, at + 1 :]
-    seen = (weight > 0).all(axis=0)
-    with np.errstate(invalid="ignore"):  # a loss may have no bounds
-        losses = total[:, seen] / weight[:, seen]
-        return n[seen], losses.mean(axis=0), losses.std(axis=0)
+    charged = (weight > 0).all(axis=0)
+    with np.errstate(invalid="ignore"):  # a loss may be infinite
+        losses = total[:, charged] / weight[:, charged]
+        return n[charged], losses.mean(axis=0), losses.std(axis=0)
 
 
 def draw_curves(
     axes: Axes, outcomes: Mapping[str, Sequence[Outcome]], off_scale: float = OFF_SCALE
 ) -> None:
-    """The curves of all methods, each with its band.
+    """Draw the curves of all methods, each with its band.
 
-    What loses more than `off_scale` times what naive does is off the scale, and told in the
-    legend. If a method is frozen at some point, all curves begin there.
+    A method that loses more than `off_scale` times as much as naive is off the scale, and the
+    legend says so. If a method is frozen at some point, all curves begin there.
     """
-    begin = max(found[0].frozen for found in outcomes.values())
-    curves = {method: curve_of(found, begin) for method, found in outcomes.items()}
+    begin = max(seeds[0].frozen for seeds in outcomes.values())
+    curves = {method: curve_of(seeds, begin) for method, seeds in outcomes.items()}
     last = {method: float(mean[-1]) for method, (_, mean, _) in curves.items() if len(mean)}
     if not last:
-        return  # nothing came after what is frozen
+        return  # no example follows the frozen ones
     most = off_scale * last.get("naive", min(last.values()))
     low, high = np.inf, -np.inf
     for method, (n, mean, sd) in curves.items():
@@ -101,7 +101,7 @@ def draw_curves(
 
 
 def curves_figure(streams: Mapping[str, Mapping[str, Sequence[Outcome]]]) -> Figure:
-    """One panel for each stream."""
+    """Return a figure with one panel for each stream."""
     columns = min(2, len(streams)) or 1
     rows = ceil(len(streams) / columns) or 1
     figure = Figure(figsize=(7.2 * columns, 4.2 * rows), layout="constrained")
@@ -115,19 +115,18 @@ def curves_figure(streams: Mapping[str, Mapping[str, Sequence[Outcome]]]) -> Fig
 SVG: dict[Any, Any] = {
     "svg.hashsalt": "chacha",
     "svg.fonttype": "none",
-}  # the same bytes; text as text
+}  # reproducible bytes; text stays text
 
 
 def save(figure: Figure, path: str | PathLike[str]) -> None:
-    """Write a figure as the ending of `path` says; the same figure gives the same bytes."""
-    ending = Path(path).suffix
-    dated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+    """Write a figure in the format of the suffix of `path`; equal figures give equal bytes."""
+    undated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
     with rc_context(SVG):
-        figure.savefig(path, dpi=150, metadata=dated.get(ending))
+        figure.savefig(path, dpi=150, metadata=undated.get(Path(path).suffix))
 
 
 def svg_text(figure: Figure) -> str:
-    """A figure as an SVG element, for a page."""
+    """Return a figure as an SVG element for an HTML page."""
     buffer = io.StringIO()
     with rc_context(SVG):
         figure.savefig(buffer, format="svg", metadata={"Date": None})

@@ -1,4 +1,4 @@
-"""Fixed configurations: what a user would run without tuning. They need the stream's groups."""
+"""Fixed configurations: what a user would run without tuning, given the stream's groups."""
 
 from __future__ import annotations
 
@@ -17,22 +17,24 @@ KNOTS = 16
 
 
 def all_pairs(initial: Config, groups: Sequence[str]) -> list[Config]:
-    """The initial configuration with the product of every two different groups added.
+    """Return the initial configuration with the product of every two different groups added.
 
     >>> [str(c) for c in all_pairs(Config(["aa"], {"l2": 0.1}), "abc")]
     ['interactions aa, ab, ac, bc; l2 0.1']
     """
     count = len(groups) * (len(groups) - 1) // 2
     if count > MOST_PAIRS:
-        told = f"{len(groups)} groups have {count} pairs, more than {MOST_PAIRS}"
-        remedy = "put columns together in fewer groups (--group-by, --group, --namespaces)"
-        raise ConfigError(f"{told}; {remedy}, or leave all-pairs and best-fixed out")
+        raise ConfigError(
+            f"{len(groups)} groups have {count} pairs, more than {MOST_PAIRS}; put columns "
+            "together in fewer groups (--group-by, --group, --namespaces), or leave all-pairs "
+            "and best-fixed out"
+        )
     products = [*initial.interactions, *combinations(groups, 2)]
     return [Config(products, initial.values, initial.derived)]
 
 
 def rate_grid(initial: Config, groups: Sequence[str]) -> list[Config]:
-    """The initial interactions and all pairs, each with all of :data:`RATES`.
+    """Return the initial interactions and all pairs, each with every rate of :data:`RATES`.
 
     >>> grid = rate_grid(Config(values={"learning_rate": 0.3}), "ab")
     >>> len(grid), str(grid[0]), str(grid[-1])
@@ -49,7 +51,7 @@ def rate_grid(initial: Config, groups: Sequence[str]) -> list[Config]:
 
 
 def bins_grid(initial: Config, groups: Sequence[str]) -> list[Config]:
-    """Bins of all groups: alone, with all pairs, with all pairs of bins; each with all rates.
+    """Return bins of all groups: alone, with all pairs, with all pairs of bins; at every rate.
 
     >>> grid = bins_grid(Config(), "ab")
     >>> len(grid), str(grid[-1])  # doctest: +NORMALIZE_WHITESPACE

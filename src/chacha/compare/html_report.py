@@ -1,4 +1,4 @@
-"""The report of a comparison: one HTML file that needs nothing else, or the figure alone."""
+"""The report of a comparison: one self-contained HTML file, or the figure alone."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 
 from chacha.compare.figures import curves_figure, save, svg_text
 from chacha.compare.methods import METHODS
-from chacha.compare.result_cache import Outcome
-from chacha.compare.river_methods import PREFIX, about_river
-from chacha.compare.scores import head_of, rows_of, with_accuracy
+from chacha.compare.outcome import Outcome
+from chacha.compare.river_methods import PREFIX, describe_river
+from chacha.compare.scores import has_accuracy, method_scores, table_head
 from chacha.compare.study import Comparison
 
 __all__ = ["write_report"]
@@ -32,30 +32,30 @@ dt { font-weight: 600; } dd { margin: 0 0 .4rem 1.2rem; } pre { overflow-x: auto
   th, td { border-color: #3a3a3a; } }
 """
 HEAD = ("method", "loss (mean ± sd)", "÷ naive", "score", "promotions", "CPU s", "champion")
-FEW = 8  # products of a champion that a cell shows
+FEW = 8  # the products of a champion that a cell shows
 
 
-def write_report(path: str, found: Comparison, about: Mapping[str, Any]) -> None:
-    """Write the report; the ending tells whether all of it (.html) or the curves (.svg, .png)."""
-    streams = {name: outcomes for name, outcomes in found.outcomes.items() if outcomes}
+def write_report(path: str, comparison: Comparison, about: Mapping[str, Any]) -> None:
+    """Write the report: all of it for .html, the curves for .svg, .png and .pdf."""
+    streams = {name: outcomes for name, outcomes in comparison.outcomes.items() if outcomes}
     if Path(path).suffix != ".html":
         save(curves_figure(streams), path)
         return
-    Path(path).write_text("".join(_page(streams, found, about)), encoding="utf-8")
+    Path(path).write_text("".join(_page(streams, comparison, about)), encoding="utf-8")
 
 
 def _page(
     streams: Mapping[str, Mapping[str, Sequence[Outcome]]],
-    found: Comparison,
+    comparison: Comparison,
     about: Mapping[str, Any],
 ) -> Iterator[str]:
     yield "<!doctype html><html lang=en><meta charset=utf-8>"
     yield '<meta name=viewport content="width=device-width, initial-scale=1">'
     yield f"<title>chacha: methods side by side</title><style>{STYLE}</style>"
     yield "<h1>Methods side by side</h1>"
-    streams_told = "1 stream" if len(streams) == 1 else f"{len(streams)} streams"
-    yield f"<p>{streams_told}, seeds: {about['seeds']}, chacha {about['version']}.</p>"
-    for failure in found.failures:
+    count = "1 stream" if len(streams) == 1 else f"{len(streams)} streams"
+    yield f"<p>{count}, seeds: {about['seeds']}, chacha {about['version']}.</p>"
+    for failure in comparison.failures:
         yield f"<p class=failed>{html.escape(str(failure))}</p>"
     for name, outcomes in streams.items():
         n = next(iter(outcomes.values()))[0].examples
@@ -65,14 +65,14 @@ def _page(
     yield "<h2>The methods</h2><dl>"
     for method in dict.fromkeys(m for outcomes in streams.values() for m in outcomes):
         yield f"<dt>{html.escape(method)}</dt><dd>{html.escape(_about(method))}</dd>"
-    yield "</dl><p>score: 0 for naive, 1 for exhaustive. The shade is ± one standard deviation "
+    yield "</dl><p>score: 0 for naive, 1 for exhaustive. The band is ± one standard deviation "
     yield f"over the seeds.</p><details><summary>Settings</summary><pre>{_plain(about)}</pre>"
     yield "</details></html>\n"
 
 
 def _about(method: str) -> str:
     if method.startswith(PREFIX):
-        return about_river(method)
+        return describe_river(method)
     return METHODS[method].about if method in METHODS else ""
 
 
@@ -81,7 +81,7 @@ def _plain(about: Mapping[str, Any]) -> str:
 
 
 def _short(champion: str) -> str:
-    """A configuration for a cell: of many products the first few, and all values.
+    """Return a configuration for a cell: the first few of many products, and all values.
 
     >>> _short("interactions ab, ac, ad, bc, bd, cd, ae, be, ce, de; l2 0.1")
     'interactions ab, ac, ad, bc, bd, cd, ae, be and 2 more; l2 0.1'
@@ -94,13 +94,13 @@ def _short(champion: str) -> str:
 
 
 def _table(outcomes: Mapping[str, Sequence[Outcome]]) -> Iterator[str]:
-    rows = rows_of(outcomes)
-    accuracy = with_accuracy(rows)
-    head = "".join(f"<th>{cell}</th>" for cell in head_of(HEAD, accuracy))
+    scores = method_scores(outcomes)
+    accuracy = has_accuracy(scores)
+    head = "".join(f"<th>{cell}</th>" for cell in table_head(HEAD, accuracy))
     yield f"<div class=wide><table><tr>{head}</tr>"
-    for method, row in rows.items():
+    for method, one in scores.items():
         champions = sorted({outcome.champion for outcome in outcomes[method]})
         shown = _short(champions[0]) if len(champions) == 1 else f"{len(champions)} different"
-        cells = [method, *row.shown(accuracy), shown]
+        cells = [method, *one.cells(accuracy), shown]
         yield "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>"
     yield "</table></div>"

@@ -1,4 +1,4 @@
-"""Jobs: one method passes over one stream with one seed. Values, so that a worker can do them."""
+"""Jobs: tasks of a comparison as plain values, so that a worker process can do them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from functools import partial
 from typing import Any
 
 from chacha.compare.methods import Method
-from chacha.compare.result_cache import Kept, Outcome, Point, key_of
-from chacha.compare.runs import Alone, Learned, Span, Tuned
-from chacha.compare.workers import Tell
+from chacha.compare.outcome import CurvePoint, Outcome
+from chacha.compare.result_cache import ResultCache, cache_key
+from chacha.compare.runs import InitialLearner, LearnerRun, RunPlan, TunedRun
+from chacha.compare.workers import OnShare
 from chacha.config.config import Config
 from chacha.config.describe import describe
 from chacha.config.space import Interactions, Space
@@ -39,9 +40,9 @@ from chacha.sources.many_files import expand
 from chacha.sources.openml import find_dataset
 from chacha.sources.reading.byte_stream import open_raw
 
-__all__ = ["CommonSettings", "Job", "Look", "LookAt", "Stream"]
+__all__ = ["CommonSettings", "Job", "ProfileJob", "Stream", "StreamContent"]
 
-MARKS = 200  # points of a curve
+CURVE_POINTS = 200
 
 
 @dataclass(frozen=True)
@@ -60,27 +61,28 @@ class Stream:
     limit: int | None = None
 
     def __post_init__(self) -> None:
-        once = os.path.exists(self.name) and not os.path.isfile(self.name)  # a pipe
-        if self.name == "-" or (once and not os.path.isdir(self.name)):
-            told = "a comparison reads its sources many times; save it to a file first"
-            raise ConfigError(f"{self.name}: {told}")
+        special = os.path.exists(self.name) and not os.path.isfile(self.name)
+        is_pipe = special and not os.path.isdir(self.name)
+        if self.name == "-" or is_pipe:
+            rule = "a comparison reads its sources many times; save it to a file first"
+            raise ConfigError(f"{self.name}: {rule}")
 
     def open(self, reader: DictReader, shift: float | None) -> Source:
-        """The examples; with `shift`, the logarithm of their labels."""
+        """Return the source; with `shift`, its labels are log(label + shift)."""
         source = open_files([self.name], self.table, reader, form=self.form)
         return source if shift is None else LogLabels(source, shift)
 
     def fingerprint(self) -> str:
-        """A digest of what the source holds."""
+        """Return a digest of the content of the source."""
         if self.name.startswith("synth:"):
             return self.name
         names = expand(self.name)
         if self.name.startswith("openml:"):
             names = [find_dataset(self.name.removeprefix("openml:"), self.table)[0]]
-        return ",".join(map(_digest, names))
+        return ",".join(map(_file_digest, names))
 
     def to_json(self) -> dict[str, Any]:
-        """What a result depends on, beside the content."""
+        """Return the settings that a result depends on, besides the content."""
         form = self.form or format_of_name(self.name)
         return {
             "table": describe(self.table),
@@ -91,8 +93,7 @@ class Stream:
         }
 
 
-def _digest(name: str) -> str:
-    """A digest of what a file holds."""
+def _file_digest(name: str) -> str:
     digest = hashlib.blake2b(digest_size=16)
     with open_raw(name) as file:
         while piece := file.read(1 << 20):
@@ -102,9 +103,9 @@ def _digest(name: str) -> str:
 
 @dataclass(frozen=True)
 class CommonSettings:
-    """What all methods of a comparison have in common.
+    """The settings that all methods of a comparison share.
 
-    `evidence` takes the place of every method's own.
+    `evidence`, if given, replaces the evidence of every method.
 
     >>> CommonSettings(budget=3).to_json()["budget"]
     3
@@ -117,21 +118,21 @@ class CommonSettings:
     pool: str = "native"
     evidence: Evidence | None = None
 
-    def alone(self, config: Config) -> CommonSettings:
-        """The same with one configuration and nothing to tune.
+    def with_fixed(self, config: Config) -> CommonSettings:
+        """Return the same settings with one configuration and nothing to tune.
 
-        >>> CommonSettings().alone(Config(["ab"], {"l2": 0.1})).init
+        >>> CommonSettings().with_fixed(Config(["ab"], {"l2": 0.1})).init
         {'interactions': (('a', 'b'),), 'l2': 0.1}
         """
         parts = {"interactions": config.interactions, "features": config.derived}
         init = {**{name: part for name, part in parts.items() if part}, **config.values}
         return replace(self, space=Space.of({}), init=init)
 
-    def model(self, method: Method, seed: int) -> ChaCha:
-        """The model of a method."""
+    def make_model(self, method: Method, seed: int) -> ChaCha:
+        """Return the model of a method."""
         return method.make(
             budget=self.budget,
-            space=self.space if method.derives else replace(self.space, features=None),
+            space=self.space if method.tunes_features else replace(self.space, features=None),
             init=self.init,
             loss=self.loss,
             pool=open_pool(self.pool),
@@ -141,13 +142,13 @@ class CommonSettings:
         )
 
     def check(self, method: Method, seed: int) -> None:
-        """Refuse settings that a method cannot have, before anything runs."""
-        self.model(method, seed)
+        """Raise an error if a method cannot have these settings."""
+        self.make_model(method, seed)
         if method.learner is not None:
             method.learner(self.loss, seed).close()
 
     def to_json(self) -> dict[str, Any]:
-        """What a result depends on."""
+        """Return the settings that a result depends on."""
         return {
             "budget": self.budget,
             "space": self.space.to_json(),
@@ -159,27 +160,28 @@ class CommonSettings:
 
 
 @dataclass(frozen=True)
-class Look:
-    """What a look at a whole stream has shown."""
+class StreamContent:
+    """What a stream holds: a digest of its content, and the profile of its examples."""
 
     fingerprint: str
     profile: SourceProfile
 
-    def key(self, stream: Stream, settings: CommonSettings, method: Method, seed: int) -> str:
-        """The key of a method's result on the stream."""
-        drawn = seed if method.draws(settings.space) else None
-        return key_of(
+    def result_key(
+        self, stream: Stream, settings: CommonSettings, method: Method, seed: int
+    ) -> str:
+        """Return the cache key of a method's result on the stream."""
+        return cache_key(
             source=self.fingerprint,
             stream=stream.to_json(),
             settings=settings.to_json(),
             method=method.name,
             version=method.version,
-            seed=drawn,
+            seed=seed if method.is_seeded(settings.space) else None,
         )
 
 
-def _profile_of(data: Mapping[str, Any] | None) -> SourceProfile | None:
-    """What was seen before; something else counts as nothing."""
+def _profile_from_json(data: Mapping[str, Any] | None) -> SourceProfile | None:
+    """Return a cached profile; None if there is none or the data are something else."""
     try:
         return None if data is None else SourceProfile(**{**data, "names": tuple(data["names"])})
     except (KeyError, TypeError):
@@ -187,32 +189,32 @@ def _profile_of(data: Mapping[str, Any] | None) -> SourceProfile | None:
 
 
 @dataclass(frozen=True)
-class LookAt:
-    """A task: look at a whole stream, unless that has been done."""
+class ProfileJob:
+    """A task: profile a whole stream, unless the profile is cached."""
 
     stream: Stream
     loss: Loss
-    kept: Kept
+    cache: ResultCache
     fresh: bool = False
 
-    def __call__(self, tell: Tell) -> Look:
-        """Read it once."""
+    def __call__(self, on_share: OnShare) -> StreamContent:
+        """Read the stream once."""
         stream = self.stream
         fingerprint = stream.fingerprint()
         limit = stream.limit if stream.log_target is LogTarget.OFF else None
-        told = {**stream.to_json(), "limit": limit}
-        key = key_of(source=fingerprint, look=told, loss=type(self.loss).__name__)
-        seen = None if self.fresh else _profile_of(self.kept.get(key))
-        if seen is None:
+        settings = {**stream.to_json(), "limit": limit}
+        key = cache_key(source=fingerprint, profile=settings, loss=type(self.loss).__name__)
+        profile = None if self.fresh else _profile_from_json(self.cache.get(key))
+        if profile is None:
             source = stream.open(DictReader(self.loss.label), None)
-            seen = profile_source(source, loss=self.loss, limit=limit, on_bad=stream.on_bad)
-            self.kept.put(key, asdict(seen))
-        examples = seen.examples if stream.limit is None else min(stream.limit, seen.examples)
-        return Look(fingerprint, replace(seen, examples=examples))
+            profile = profile_source(source, loss=self.loss, limit=limit, on_bad=stream.on_bad)
+            self.cache.put(key, asdict(profile))
+        examples = profile.examples if stream.limit is None else min(stream.limit, profile.examples)
+        return StreamContent(fingerprint, replace(profile, examples=examples))
 
 
-def _tell_part(tell: Tell, part: int, parts: int, share: float) -> None:
-    tell((part + share) / parts)
+def _on_part_share(on_share: OnShare, part: int, parts: int, share: float) -> None:
+    on_share((part + share) / parts)
 
 
 @dataclass(frozen=True)
@@ -234,73 +236,72 @@ class Job:
 
     @property
     def cost(self) -> float:
-        """About how long it takes, in any unit."""
-        models = self.method.live(self.settings.budget, self.profile.groups)
-        return self.profile.examples * (4.0 + models)  # reading is about four models' work
+        """The approximate time the job takes, in examples of naive."""
+        return self.profile.examples * self.method.cost
 
-    def __call__(self, tell: Tell) -> Outcome:
+    def __call__(self, on_share: OnShare) -> Outcome:
         """Pass over the stream; with several fixed configurations, once with each."""
-        ways = self._ways()
-        found = [
-            self._pass(way, partial(_tell_part, tell, i, len(ways))) for i, way in enumerate(ways)
+        passes = self._pass_settings()
+        outcomes = [
+            self._pass(settings, partial(_on_part_share, on_share, i, len(passes)))
+            for i, settings in enumerate(passes)
         ]
-        best = min(found, key=lambda o: math.inf if math.isnan(o.loss) else o.loss)
-        return replace(best, cpu_seconds=sum(outcome.cpu_seconds for outcome in found))
+        best = min(outcomes, key=lambda o: math.inf if math.isnan(o.loss) else o.loss)
+        return replace(best, cpu_seconds=sum(outcome.cpu_seconds for outcome in outcomes))
 
-    def _ways(self) -> list[CommonSettings]:
-        """The settings of every pass: those of the comparison, or a fixed configuration's."""
+    def _pass_settings(self) -> list[CommonSettings]:
+        """Return the settings of every pass: the comparison's, or a fixed configuration's."""
         settings, method = self.settings, self.method
         if method.fixed is None:
             return [settings]
-        initial = settings.model(method, self.seed).initial
+        initial = settings.make_model(method, self.seed).initial
         try:
             configs = list(method.fixed(initial, self.profile.names))
-            if method.derived is not None and self._derives:
-                configs += method.derived(initial, self.profile.names)
+            if method.fixed_derived is not None and self._tunes_features:
+                configs += method.fixed_derived(initial, self.profile.names)
         except ConfigError as error:
             raise ConfigError(f"{self.stream.name}: {error}") from error
         if not configs:
             raise ConfigError(f"the method {method.name} gives no configuration")
-        return [settings.alone(config) for config in configs]
+        return [settings.with_fixed(config) for config in configs]
 
     @property
-    def _derives(self) -> bool:
-        """Whether features are tuned on this stream: on tables, or if that was asked for."""
+    def _tunes_features(self) -> bool:
+        """Whether features are tuned on this stream: on tables, or on request."""
         features = self.settings.space.features
         return features is not None and (features.text or self.profile.table)
 
-    def _pass(self, settings: CommonSettings, tell: Tell) -> Outcome:
-        way = self._opened(settings)
-        source = self.stream.open(way.reader, self.profile.shift(self.stream.log_target))
-        span = Span(self.profile.examples, self.marks, self.frozen, self.stream.on_bad)
+    def _pass(self, settings: CommonSettings, on_share: OnShare) -> Outcome:
+        run = self._open_run(settings)
+        source = self.stream.open(run.reader, self.profile.shift(self.stream.log_target))
+        plan = RunPlan(self.profile.examples, self.checkpoints, self.frozen, self.stream.on_bad)
         began = cpu_seconds()
-        curve: list[Point] = []
-        for point in way.points(source, span):
+        curve: list[CurvePoint] = []
+        for point in run.points(source, plan):
             curve.append(point)
-            tell(point.n / span.examples)
-        took = cpu_seconds() - began
-        if not curve or curve[-1].n != span.examples:
-            raise SourceError(f"{self.stream.name}: has changed since it was looked at")
-        n, promotions, champion = curve[-1].n, way.promotions, way.champion
-        return Outcome(n, promotions, champion, took, tuple(curve), self.frozen, way.metrics)
+            on_share(point.n / plan.examples)
+        seconds = cpu_seconds() - began
+        if not curve or curve[-1].n != plan.examples:
+            raise SourceError(f"{self.stream.name}: has changed since it was profiled")
+        n, promotions, champion = curve[-1].n, run.promotions, run.champion
+        return Outcome(n, promotions, champion, seconds, tuple(curve), self.frozen, run.metrics)
 
-    def _opened(self, settings: CommonSettings) -> Tuned | Learned:
-        """How it passes over the stream."""
+    def _open_run(self, settings: CommonSettings) -> TunedRun | LearnerRun:
         if self.method.learner is not None:
-            return Learned(self.method.learner(settings.loss, self.seed), settings.loss)
-        model = settings.model(self.method, self.seed)
-        return Learned(Alone(model), settings.loss, model.reader) if self.frozen else Tuned(model)
+            return LearnerRun(self.method.learner(settings.loss, self.seed), settings.loss)
+        model = settings.make_model(self.method, self.seed)
+        if self.frozen:
+            return LearnerRun(InitialLearner(model), settings.loss, model.reader)
+        return TunedRun(model)
 
     @property
     def frozen(self) -> int:
-        """After how many examples nothing is learned any more; 0: it always is."""
-        share = self.method.learns
+        """The number of examples after which nothing is learned; 0 if learning never stops."""
+        share = self.method.train_share
         return math.ceil(share * self.profile.examples) if share < 1.0 else 0
 
     @property
-    def marks(self) -> list[int]:
-        """After how many examples the curve has its points."""
-        n = self.profile.examples
-        return sorted(
-            {math.ceil(n * k / MARKS) for k in range(1, MARKS + 1)} | ({self.frozen} - {0})
-        )
+    def checkpoints(self) -> list[int]:
+        """The numbers of examples after which the curve has points."""
+        n, parts = self.profile.examples, range(1, CURVE_POINTS + 1)
+        return sorted({math.ceil(n * k / CURVE_POINTS) for k in parts} | ({self.frozen} - {0}))

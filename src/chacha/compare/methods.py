@@ -1,17 +1,18 @@
-"""Methods: what can be compared, each a few lines over the library's own parts.
+"""The methods that can be compared, each a few lines over the library's parts.
 
-Those with more than one live model serve the one with the lowest upper bound.
+Methods with more than one live model serve the model with the lowest upper bound.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from functools import partial
 from typing import Any
 
 from chacha.compare.fixed_configs import RATES, all_pairs, bins_grid, rate_grid
-from chacha.compare.river_methods import PREFIX, RiverLearner, about_river, find_river
+from chacha.compare.river_methods import PREFIX, describe_river, river_class, river_learner
 from chacha.config.config import Config
 from chacha.config.space import Space
 from chacha.errors import ConfigError
@@ -26,43 +27,19 @@ from chacha.rules.paper.comparators import (
     WithoutChampion,
 )
 
-__all__ = ["METHODS", "Method", "method_named"]
+__all__ = ["METHODS", "Method", "SeedUse", "method_named"]
 
 
-def _always(space: Space) -> bool:
-    return True
+class SeedUse(Enum):
+    """When the seed changes the outcome of a method.
 
+    With one tuned number both of its neighbours are proposed, whatever the seed, so some methods
+    depend on the seed only if several numbers are tuned.
+    """
 
-def _never(space: Space) -> bool:
-    return False
-
-
-def _several_numbers(space: Space) -> bool:
-    return len(space.domains) > 1  # of one number both neighbours are proposed, whatever the seed
-
-
-def _budget(budget: int, groups: int) -> int:
-    return budget
-
-
-def _one(budget: int, groups: int) -> int:
-    return 1
-
-
-def _pairs(budget: int, groups: int) -> int:
-    return 1 + groups * (groups - 1) // 2
-
-
-def _wide(budget: int, groups: int) -> int:
-    return 1 + groups // 2  # one model with about so many times the features
-
-
-def _grid(budget: int, groups: int) -> int:
-    return len(RATES) * (8 + _one(budget, groups) + _wide(budget, groups))  # 4 for each reading
-
-
-def _foreign(budget: int, groups: int) -> int:
-    return 100  # a learner in Python
+    NEVER = "never"
+    SEVERAL_NUMBERS = "several numbers"
+    ALWAYS = "always"
 
 
 def _naive(**settings: Any) -> ChaCha:
@@ -70,7 +47,7 @@ def _naive(**settings: Any) -> ChaCha:
 
 
 def _recommended(**settings: Any) -> ChaCha:
-    """The recommended rules; where the authors' range of rates is asked for, with their own."""
+    """The recommended rules; they widen the authors' range of learning rates to their own."""
     if not isinstance(settings.get("evidence"), PairedBetting):
         settings.pop("evidence", None)
     return ChaCha(**{**settings, "space": settings["space"].with_recommended_rates()})
@@ -78,21 +55,22 @@ def _recommended(**settings: Any) -> ChaCha:
 
 @dataclass(frozen=True)
 class Method:
-    """One way to pass over a stream.
+    """One method of a comparison.
 
-    A method of your own is one too, if workers can import its functions. Its results are kept
-    under its name, so give it another when it changes.
+    A custom method works too, if worker processes can import its functions. Results are cached
+    under its name, so give it another name when it changes.
 
-    `make` gives the model for the settings of :class:`~chacha.ChaCha`. `draws` tells whether the
-    seed matters; `live` about how many models run at once, of a budget and a number of groups.
-    `learns` is the share of the stream after which nothing is learned any more.
-    `fixed` gives configurations, of the initial one and the names of all groups of the stream.
-    Each passes over the whole stream with nothing to tune; the one that lost least in the end
-    counts, with the CPU seconds of all. `derived` gives more of them, where features are tuned.
-    `derives` tells whether the method can tune features; others are not asked to.
-    `learner` gives a learner of your own, of the loss and a seed; it predicts on the scale of the
-    loss. It takes the place of the model, and `make` only tells whether the settings are fine.
-    `version` is of what the results depend on beside chacha; they are kept under it too.
+    - `make` returns the model for the settings of :class:`~chacha.ChaCha`.
+    - `seed_use` says when the seed matters; a run is not repeated for seeds that change nothing.
+    - `cost` is the approximate time of an example relative to naive; it scales progress bars.
+    - `train_share` is the share of the stream after which nothing is learned any more.
+    - `fixed` returns configurations, given the initial one and the names of the stream's groups.
+      Each passes over the whole stream with nothing to tune. The one with the lowest loss counts,
+      with the CPU seconds of all. `fixed_derived` returns more of them where features are tuned.
+    - `tunes_features` says whether the method can tune features; others are not asked to.
+    - `learner` returns a learner, given the loss and a seed. It predicts on the scale of the
+      loss and takes the place of the model; `make` then only validates the settings.
+    - `version` names what the results depend on besides chacha; it is part of the cache key.
 
     >>> METHODS["random"].make(budget=3, seed=1).settings["algorithm"]
     'RandomChallengers'
@@ -103,20 +81,30 @@ class Method:
     name: str
     about: str
     make: Callable[..., ChaCha]
-    draws: Callable[[Space], bool] = _always
-    live: Callable[[int, int], int] = _budget
-    learns: float = 1.0
+    seed_use: SeedUse = SeedUse.ALWAYS
+    cost: float = 2.0
+    train_share: float = 1.0
     fixed: Callable[[Config, Sequence[str]], Sequence[Config]] | None = None
-    derived: Callable[[Config, Sequence[str]], Sequence[Config]] | None = None
-    derives: bool = False
+    fixed_derived: Callable[[Config, Sequence[str]], Sequence[Config]] | None = None
+    tunes_features: bool = False
     learner: Callable[[Loss, int], Learner] | None = None
     version: str = ""
+
+    def is_seeded(self, space: Space) -> bool:
+        """Return whether the seed matters when `space` is tuned.
+
+        >>> METHODS["random"].is_seeded(Space.of({})), METHODS["chacha"].is_seeded(Space.of({}))
+        (True, False)
+        """
+        if self.seed_use is SeedUse.SEVERAL_NUMBERS:
+            return len(space.domains) > 1
+        return self.seed_use is SeedUse.ALWAYS
 
 
 METHODS = {
     method.name: method
     for method in (
-        Method("naive", "the initial configuration alone", _naive, _never, _one),
+        Method("naive", "the initial configuration alone", _naive, SeedUse.NEVER, cost=1.0),
         Method(
             "random",
             "the initial configuration and b - 1 random ones of the first batch, for good",
@@ -126,15 +114,21 @@ METHODS = {
             "exhaustive",
             "the initial configuration and the whole first batch, for good; b is ignored",
             partial(ChaCha.paper, algorithm=Exhaustive),
-            _several_numbers,
-            _pairs,
+            SeedUse.SEVERAL_NUMBERS,
+            cost=10.0,
         ),
-        Method("chacha", "the recommended rules", _recommended, _several_numbers, derives=True),
+        Method(
+            "chacha",
+            "the recommended rules",
+            _recommended,
+            SeedUse.SEVERAL_NUMBERS,
+            tunes_features=True,
+        ),
         Method("paper", "ChaCha as printed", ChaCha.paper),
         Method("flaml", "ChaCha with the constants of the authors' code", ChaCha.flaml),
         Method(
             "aggressive",
-            "ablation: leases only, no regard for performance",
+            "ablation: scheduling by leases only, without regard for performance",
             partial(ChaCha.paper, algorithm=AggressiveScheduling),
         ),
         Method(
@@ -146,16 +140,15 @@ METHODS = {
             "offline",
             "the initial configuration learns the first 20%, then predicts the rest, frozen",
             _naive,
-            _never,
-            _one,
-            learns=0.2,
+            SeedUse.NEVER,
+            cost=1.0,
+            train_share=0.2,
         ),
         Method(
             "all-pairs",
             "the initial configuration and the products of all pairs of groups, in one model",
             _naive,
-            _never,
-            _wide,
+            SeedUse.NEVER,
             fixed=all_pairs,
         ),
         Method(
@@ -164,17 +157,17 @@ METHODS = {
             f"pairs, with the learning rates {', '.join(f'{rate:g}' for rate in RATES)}; where "
             "features are tuned also with bins of all groups, and all pairs of them",
             _naive,
-            _never,
-            _grid,
+            SeedUse.NEVER,
+            cost=20.0,
             fixed=rate_grid,
-            derived=bins_grid,
+            fixed_derived=bins_grid,
         ),
     )
 }
 
 
 def method_named(name: str) -> Method:
-    """The method of a name: one of :data:`METHODS`, or `river:NAME`.
+    """Return the method of a name: one of :data:`METHODS`, or `river:NAME`.
 
     >>> method_named("river:LinearRegression").about
     "River's LinearRegression, its inputs scaled by River's StandardScaler"
@@ -185,21 +178,21 @@ exhaustive, chacha, paper, flaml, aggressive, no-champion, offline, all-pairs, b
 river:NAME
     """
     if name.startswith(PREFIX):
-        return _of_river(name)
+        return _river_method(name)
     if name not in METHODS:
         choices = ", ".join([*METHODS, "river:NAME"])
         raise ConfigError(f"there is no method {name!r}; choose from {choices}")
     return METHODS[name]
 
 
-def _of_river(name: str) -> Method:
-    found = find_river(name)
+def _river_method(name: str) -> Method:
+    cls = river_class(name)
     return Method(
         name,
-        about_river(name),
+        describe_river(name),
         _naive,
-        _always if found.seeded else _never,
-        _foreign,
-        learner=partial(RiverLearner, name),
-        version=f"river {found.version}",
+        SeedUse.ALWAYS if cls.takes_seed else SeedUse.NEVER,
+        cost=20.0,
+        learner=partial(river_learner, name),
+        version=f"river {cls.version}",
     )

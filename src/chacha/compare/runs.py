@@ -1,4 +1,4 @@
-"""Passes: how a method goes over a stream, and what it is charged on the way."""
+"""Runs: how a method passes over a stream, and what it is charged on the way."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from chacha.compare.result_cache import Point
+from chacha.compare.outcome import CurvePoint
 from chacha.data.example import Example
 from chacha.intake import labelled
 from chacha.losses import Loss
@@ -17,43 +17,43 @@ from chacha.rules.standing import Standing
 from chacha.sources import DictReader, OnBad, Skipped, Source, good_examples
 from chacha.streaming import NO_LIMIT
 
-__all__ = ["Alone", "Learned", "Span", "Tuned"]
+__all__ = ["InitialLearner", "LearnerRun", "RunPlan", "TunedRun"]
 
 
-class Span(NamedTuple):
-    """How far a pass goes: so many examples; after `marks` of them the curve has its points.
+class RunPlan(NamedTuple):
+    """The number of examples of a run, and the examples after which its curve has points.
 
-    The first `frozen` examples are learned and not charged, and nothing is learned after them;
-    with 0 all are learned and charged.
+    The first `frozen` examples are learned and not charged, and nothing is learned after them.
+    With 0, all examples are learned and charged.
     """
 
     examples: int
-    marks: Sequence[int]
+    checkpoints: Sequence[int]
     frozen: int = 0
     on_bad: OnBad | None = None
 
 
-class Tuned:
-    """Algorithm 1 or a variant of it, in chunks from mark to mark.
+class TunedRun:
+    """A run of Algorithm 1 or a variant of it, in chunks from checkpoint to checkpoint.
 
     >>> import chacha
-    >>> way = Tuned(chacha.ChaCha(budget=2))
-    >>> [p.n for p in way.points(chacha.open_source("synth:fried,n=9"), Span(9, [4, 9]))]
+    >>> run = TunedRun(chacha.ChaCha(budget=2))
+    >>> [p.n for p in run.points(chacha.open_source("synth:fried,n=9"), RunPlan(9, [4, 9]))]
     [4, 9]
-    >>> sorted(way.metrics)
+    >>> sorted(run.metrics)
     ['mae', 'mse']
     """
 
     def __init__(self, model: ChaCha) -> None:
         self.model, self.reader = model, model.reader
 
-    def points(self, source: Source, span: Span) -> Iterator[Point]:
-        """Pass over the source; where the curve stands at every mark."""
-        model, marks = self.model, deque([*span.marks, NO_LIMIT])
-        limit, on_bad = span.examples, span.on_bad
+    def points(self, source: Source, plan: RunPlan) -> Iterator[CurvePoint]:
+        """Pass over the source, and yield a point of the curve at every checkpoint."""
+        model, marks = self.model, deque([*plan.checkpoints, NO_LIMIT])
+        limit, on_bad = plan.examples, plan.on_bad
         for _ in model.chunks(source, limit=limit, on_bad=on_bad, until=lambda: marks[0]):
             if model.examples == marks[0]:
-                yield Point(marks.popleft(), model.served.total, model.served.weight)
+                yield CurvePoint(marks.popleft(), model.served.total, model.served.weight)
 
     @property
     def champion(self) -> str:
@@ -62,27 +62,27 @@ class Tuned:
 
     @property
     def promotions(self) -> int:
-        """How many there were."""
+        """The number of promotions."""
         return self.model.promotions
 
     @property
     def metrics(self) -> dict[str, float]:
-        """The means of what else the loss reports."""
+        """The means of the loss's other metrics."""
         return dict(self.model.summary().metrics)
 
 
-class Learned:
-    """One learner: for every example it predicts, is charged, and learns.
+class LearnerRun:
+    """A run of one learner: for every example it predicts, is charged, and learns.
 
     >>> import chacha
     >>> class Zero:
     ...     def predict(self, example): return 0.0
     ...     def learn(self, example): pass
     ...     def close(self): pass
-    >>> way = Learned(Zero(), chacha.Squared())
-    >>> list(way.points(chacha.sources.Rows(["1 |a x", "3 |a x"]), Span(2, [2])))
-    [Point(n=2, total=10.0, weight=2.0)]
-    >>> way.metrics
+    >>> run = LearnerRun(Zero(), chacha.Squared())
+    >>> list(run.points(chacha.sources.Rows(["1 |a x", "3 |a x"]), RunPlan(2, [2])))
+    [CurvePoint(n=2, total=10.0, weight=2.0)]
+    >>> run.metrics
     {'mae': 2.0, 'mse': 5.0}
     """
 
@@ -95,20 +95,20 @@ class Learned:
         self._served = Standing()
         self._sums: dict[str, float] = {}
 
-    def points(self, source: Source, span: Span) -> Iterator[Point]:
-        """Pass over the source; where the curve stands at every mark."""
+    def points(self, source: Source, plan: RunPlan) -> Iterator[CurvePoint]:
+        """Pass over the source, and yield a point of the curve at every checkpoint."""
         learner, loss, served = self.learner, self.loss, self._served
-        marks, frozen = set(span.marks), span.frozen
-        on_bad = span.on_bad or (OnBad.SKIP if source.endless else OnBad.ERROR)
+        checkpoints, frozen = set(plan.checkpoints), plan.frozen
+        on_bad = plan.on_bad or (OnBad.SKIP if source.endless else OnBad.ERROR)
         examples = good_examples(source, on_bad, Skipped(), lambda e: labelled(e, loss))
         try:
-            for n, example in enumerate(islice(examples, span.examples), start=1):
+            for n, example in enumerate(islice(examples, plan.examples), start=1):
                 if n > frozen:
                     self._charge(learner.predict(example), example)
                 if n <= frozen or not frozen:
                     learner.learn(example)
-                if n in marks:
-                    yield Point(n, served.total, served.weight)
+                if n in checkpoints:
+                    yield CurvePoint(n, served.total, served.weight)
         finally:
             learner.close()
 
@@ -120,16 +120,16 @@ class Learned:
 
     @property
     def metrics(self) -> dict[str, float]:
-        """The means of what else the loss reports."""
+        """The means of the loss's other metrics."""
         weight = self._served.weight
         return {name: total / weight for name, total in self._sums.items()} if weight > 0 else {}
 
 
-class Alone:
-    """The first configuration of a model, as a learner.
+class InitialLearner:
+    """The initial configuration of a model, as a learner.
 
     >>> import chacha
-    >>> str(Alone(chacha.ChaCha(budget=1)))
+    >>> str(InitialLearner(chacha.ChaCha(budget=1)))
     'no interactions; learning_rate 0.5'
     """
 
@@ -137,7 +137,7 @@ class Alone:
         self._pool, self._config = model.pool, model.champion
 
     def predict(self, example: Example) -> float:
-        """What it predicts."""
+        """Return the prediction of the configuration."""
         return self._pool.predict(example)[self._config]
 
     def learn(self, example: Example) -> None:
@@ -145,7 +145,7 @@ class Alone:
         self._pool.learn(example)
 
     def close(self) -> None:
-        """The pool goes with the model."""
+        """Do nothing: the model owns the pool."""
 
     def __str__(self) -> str:
         return str(self._config)

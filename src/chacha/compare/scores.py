@@ -7,27 +7,35 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean, pstdev
 from typing import Any, NamedTuple
 
-from chacha.compare.result_cache import Outcome
+from chacha.compare.outcome import Outcome
 
-__all__ = ["Row", "head_of", "normalised", "rows_of", "table_lines", "to_json", "with_accuracy"]
+__all__ = [
+    "MethodScores",
+    "has_accuracy",
+    "method_scores",
+    "normalised_score",
+    "table_head",
+    "table_lines",
+    "to_json",
+]
 
 
-def normalised(loss: float, naive: float, exhaustive: float) -> float:
-    """The paper's score: 0 for Naive, 1 for Exhaustive (section 5).
+def normalised_score(loss: float, naive: float, exhaustive: float) -> float:
+    """Return the paper's score: 0 for Naive, 1 for Exhaustive (section 5).
 
-    >>> normalised(8.0, naive=10.0, exhaustive=6.0)
+    >>> normalised_score(8.0, naive=10.0, exhaustive=6.0)
     0.5
     """
-    return (naive - loss) / (naive - exhaustive) + 0.0  # no minus zero
+    return (naive - loss) / (naive - exhaustive) + 0.0  # + 0.0 turns -0.0 into 0.0
 
 
-class Row(NamedTuple):
-    """What one method came to on one stream, over the seeds.
+class MethodScores(NamedTuple):
+    """The scores of one method on one stream, over the seeds.
 
-    `relative` is the mean loss divided by naive's, None if naive did not run; `score` is None
-    unless naive and exhaustive ran and differ. ± is the standard deviation over the seeds (of
-    all of them: divided by their number, as in the paper). `metrics` are what else the loss
-    reports, each for every seed.
+    `relative` is the mean loss divided by naive's; it is None if naive did not run. `score` is
+    None unless naive and exhaustive ran and differ. ± is the standard deviation over all seeds
+    (divided by their number, as in the paper). `metrics` are the loss's other metrics, each with
+    a value for every seed.
     """
 
     loss: Sequence[float]
@@ -39,28 +47,31 @@ class Row(NamedTuple):
     cpu_seconds: float
     metrics: Mapping[str, Sequence[float]] = {}
 
-    def shown(self, accuracy: bool = False) -> tuple[str, ...]:
-        """The numbers for people: mean ± sd, promotions and CPU seconds; accuracy if asked for.
+    def cells(self, accuracy: bool = False) -> tuple[str, ...]:
+        """Return the cells of a table: mean ± sd, promotions and CPU seconds.
 
-        >>> row = Row([3.0, 5.0], 0.5, 0.125, None, None, 1.0, 0.25, {"accuracy": [0.5, 0.75]})
-        >>> row.shown()
+        With `accuracy`, its cell follows the loss.
+
+        >>> metrics = {"accuracy": [0.5, 0.75]}
+        >>> scores = MethodScores([3.0, 5.0], 0.5, 0.125, None, None, 1.0, 0.25, metrics)
+        >>> scores.cells()
         ('4 ± 1', '0.500 ± 0.125', '', '1.0', '0.25')
-        >>> row.shown(accuracy=True)[1]
+        >>> scores.cells(accuracy=True)[1]
         '0.6250 ± 0.1250'
         """
         shares = self.metrics.get("accuracy", ())
-        share = _pair(fmean(shares), _sd(shares), ".4f") if shares else ""
+        share = _mean_sd(fmean(shares), _sd(shares), ".4f") if shares else ""
         return (
             f"{fmean(self.loss):.6g} ± {_sd(self.loss):.2g}",
             *([share] if accuracy else []),
-            _pair(self.relative, self.relative_sd, ".3f"),
-            _pair(self.score, self.score_sd, ".2f"),
+            _mean_sd(self.relative, self.relative_sd, ".3f"),
+            _mean_sd(self.score, self.score_sd, ".2f"),
             f"{self.promotions:.1f}",
             f"{self.cpu_seconds:.2f}",
         )
 
 
-def _pair(mean: float | None, sd: float | None, form: str) -> str:
+def _mean_sd(mean: float | None, sd: float | None, form: str) -> str:
     return "" if mean is None or sd is None else f"{mean:{form}} ± {sd:{form}}"
 
 
@@ -68,52 +79,54 @@ def _sd(values: Sequence[float]) -> float:
     return pstdev(values) if all(map(math.isfinite, values)) else math.nan
 
 
-def rows_of(outcomes: Mapping[str, Sequence[Outcome]]) -> dict[str, Row]:
-    """The row of every method.
+def method_scores(outcomes: Mapping[str, Sequence[Outcome]]) -> dict[str, MethodScores]:
+    """Return the scores of every method of a stream.
 
-    A method that is frozen (offline) is compared over what comes after that: so are naive and
-    exhaustive for its row.
+    A method that is frozen after some examples (offline) is compared over the rest of the
+    stream: for its scores, naive and exhaustive are charged for the rest only.
 
-    >>> from chacha.compare.result_cache import Point
-    >>> def lost(*losses):
-    ...     return [Outcome(1, 0, "", 0.5, (Point(1, loss, 1.0),)) for loss in losses]
-    >>> rows = rows_of({"naive": lost(4, 4), "exhaustive": lost(2, 2), "paper": lost(4, 3)})
-    >>> [row.score for row in rows.values()]
+    >>> from chacha.compare.outcome import CurvePoint
+    >>> def with_losses(*losses):
+    ...     return [Outcome(1, 0, "", 0.5, (CurvePoint(1, loss, 1.0),)) for loss in losses]
+    >>> outcomes = {"naive": with_losses(4, 4), "exhaustive": with_losses(2, 2)}
+    >>> scores = method_scores({**outcomes, "paper": with_losses(4, 3)})
+    >>> [method.score for method in scores.values()]
     [0.0, 1.0, 0.25]
-    >>> rows["paper"].relative, rows["paper"].relative_sd
+    >>> scores["paper"].relative, scores["paper"].relative_sd
     (0.875, 0.125)
     """
-    return {method: _row(method, outcomes) for method in outcomes}
+    return {method: _scores(method, outcomes) for method in outcomes}
 
 
-def _row(method: str, outcomes: Mapping[str, Sequence[Outcome]]) -> Row:
-    mine = outcomes[method]
-    begin = mine[0].frozen
+def _scores(method: str, outcomes: Mapping[str, Sequence[Outcome]]) -> MethodScores:
+    seeds = outcomes[method]
+    begin = seeds[0].frozen
 
-    def mean_of(other: str) -> float | None:
+    def mean_loss(other: str) -> float | None:
         if other not in outcomes:
             return None
         return fmean(outcome.loss_since(begin) for outcome in outcomes[other])
 
-    losses = [outcome.loss for outcome in mine]
-    naive, exhaustive = mean_of("naive"), mean_of("exhaustive")
+    losses = [outcome.loss for outcome in seeds]
+    naive, exhaustive = mean_loss("naive"), mean_loss("exhaustive")
     mean, sd = fmean(losses), _sd(losses)
     relative = relative_sd = score = score_sd = None
     if naive:
         relative, relative_sd = mean / naive, sd / naive
     if naive is not None and exhaustive is not None and naive != exhaustive:
-        score = normalised(mean, naive, exhaustive)
+        score = normalised_score(mean, naive, exhaustive)
         score_sd = sd / abs(naive - exhaustive)
-    promotions = fmean(outcome.promotions for outcome in mine)
-    cpu = fmean(outcome.cpu_seconds for outcome in mine)
-    metrics = {name: [outcome.metrics[name] for outcome in mine] for name in mine[0].metrics}
-    return Row(losses, relative, relative_sd, score, score_sd, promotions, cpu, metrics)
+    promotions = fmean(outcome.promotions for outcome in seeds)
+    cpu = fmean(outcome.cpu_seconds for outcome in seeds)
+    metrics = {name: [outcome.metrics[name] for outcome in seeds] for name in seeds[0].metrics}
+    return MethodScores(losses, relative, relative_sd, score, score_sd, promotions, cpu, metrics)
 
 
-def to_json(rows: Mapping[str, Row]) -> dict[str, Any]:
-    """The rows as JSON can hold them; it has no word for infinity.
+def to_json(scores: Mapping[str, MethodScores]) -> dict[str, Any]:
+    """Return the scores for JSON, which cannot hold infinity or NaN: they become null.
 
-    >>> to_json({"paper": Row([math.inf], None, None, None, None, 1.0, 2.0)})["paper"]["loss"]
+    >>> scores = MethodScores([math.inf], None, None, None, None, 1.0, 2.0)
+    >>> to_json({"paper": scores})["paper"]["loss"]
     [None]
     """
 
@@ -125,44 +138,45 @@ def to_json(rows: Mapping[str, Row]) -> dict[str, Any]:
         return value if not isinstance(value, float) or math.isfinite(value) else None
 
     return {
-        method: {name: plain(value) for name, value in row._asdict().items()}
-        for method, row in rows.items()
+        method: {name: plain(value) for name, value in one._asdict().items()}
+        for method, one in scores.items()
     }
 
 
 HEAD = ("method", "loss", "/ naive", "score", "promotions", "CPU s")
 
 
-def with_accuracy(rows: Mapping[str, Row]) -> bool:
-    """Whether there is an accuracy to show.
+def has_accuracy(scores: Mapping[str, MethodScores]) -> bool:
+    """Return whether any method has an accuracy.
 
-    >>> with_accuracy({"naive": Row([1.0], None, None, None, None, 0.0, 0.5)})
+    >>> has_accuracy({"naive": MethodScores([1.0], None, None, None, None, 0.0, 0.5)})
     False
     """
-    return any("accuracy" in row.metrics for row in rows.values())
+    return any("accuracy" in method.metrics for method in scores.values())
 
 
-def head_of(head: Sequence[str], accuracy: bool) -> list[str]:
-    """The head of a table, with accuracy after the loss if it is shown.
+def table_head(head: Sequence[str], accuracy: bool) -> list[str]:
+    """Return the head of a table; with `accuracy`, it follows the loss.
 
-    >>> head_of(HEAD, accuracy=True)[:4]
+    >>> table_head(HEAD, accuracy=True)[:4]
     ['method', 'loss', 'accuracy', '/ naive']
     """
     return [*head[:2], *(["accuracy"] if accuracy else []), *head[2:]]
 
 
-def table_lines(rows: Mapping[str, Row]) -> Iterator[str]:
-    """The rows as a table of text.
+def table_lines(scores: Mapping[str, MethodScores]) -> Iterator[str]:
+    """Yield the lines of a table of text.
 
-    >>> for line in table_lines({"naive": Row([4.0, 4.0], 1.0, 0.0, 0.0, 0.0, 0.0, 0.25)}):
+    >>> scores = MethodScores([4.0, 4.0], 1.0, 0.0, 0.0, 0.0, 0.0, 0.25)
+    >>> for line in table_lines({"naive": scores}):
     ...     print(line)
     method   loss        / naive        score  promotions  CPU s
     naive   4 ± 0  1.000 ± 0.000  0.00 ± 0.00         0.0   0.25
     """
-    accuracy = with_accuracy(rows)
-    body = ((method, *row.shown(accuracy)) for method, row in rows.items())
-    shown = [tuple(head_of(HEAD, accuracy)), *body]
-    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
-    for first, *rest in shown:
+    accuracy = has_accuracy(scores)
+    body = ((method, *one.cells(accuracy)) for method, one in scores.items())
+    rows = [tuple(table_head(HEAD, accuracy)), *body]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for first, *rest in rows:
         cells = [cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True)]
         yield "  ".join([first.ljust(widths[0]), *cells]).rstrip()

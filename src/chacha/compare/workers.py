@@ -1,4 +1,4 @@
-"""Workers: processes that do tasks side by side. One that dies fails its own task only."""
+"""Worker processes that do tasks side by side. A process that dies fails only its own task."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from typing import Any, NamedTuple
 
 from chacha.errors import ChaChaError
 
-__all__ = ["Report", "Task", "Tell", "Workers"]
+__all__ = ["OnShare", "Task", "TaskReport", "Workers"]
 
-Tell = Callable[[float], None]
-"""Called by a task with the share of it that is done."""
-Task = Callable[[Tell], Any]
-PATIENCE = 1.0  # seconds in which a process that was told to end does
+OnShare = Callable[[float], None]
+"""A function that a task calls with the share of its work that is done."""
+Task = Callable[[OnShare], Any]
+PATIENCE = 1.0  # seconds that a process has to end before it is killed
 
 
-class Report(NamedTuple):
-    """How far a task is; at its end what it returned, or what went wrong."""
+class TaskReport(NamedTuple):
+    """How much of a task is done; at its end also its result or its error."""
 
     task: int
     share: float
@@ -31,51 +31,51 @@ class Report(NamedTuple):
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more comes of this task."""
+        """Whether this is the last report of the task."""
         return self.share >= 1.0
 
 
-def _attempt(i: int, task: Task, tell: Tell) -> Report:
+def _attempt(i: int, task: Task, on_share: OnShare) -> TaskReport:
     try:
-        return Report(i, 1.0, task(tell))
+        return TaskReport(i, 1.0, task(on_share))
     except (ChaChaError, OSError) as error:
-        return Report(i, 1.0, error=str(error))
+        return TaskReport(i, 1.0, error=str(error))
     except Exception as error:
-        return Report(i, 1.0, error=f"{type(error).__name__}: {error}")
+        return TaskReport(i, 1.0, error=f"{type(error).__name__}: {error}")
 
 
-def _work(pipe: Connection) -> None:
-    """What a worker does until its pipe closes. Ctrl-C is for the process that started it."""
+def _serve(pipe: Connection) -> None:
+    """Do tasks until the pipe closes. Ctrl-C is left to the process that started this one."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         while True:
             i, task = pipe.recv()
-            pipe.send(_attempt(i, task, partial(_tell, pipe, i)))
+            pipe.send(_attempt(i, task, partial(_send_share, pipe, i)))
     except (EOFError, OSError):
         return
 
 
-def _tell(pipe: Connection, i: int, share: float) -> None:
-    pipe.send(Report(i, min(share, 0.999)))  # its end is told with what came of it
+def _send_share(pipe: Connection, i: int, share: float) -> None:
+    pipe.send(TaskReport(i, min(share, 0.999)))  # a share of 1 comes with the result
 
 
 class Workers:
-    """So many processes, started when there is something to do; with 0 this process does it.
+    """A number of processes, started when there are tasks; with 0, this process does the tasks.
 
     >>> from functools import partial
-    >>> def halve(x, tell):
+    >>> def halve(x, on_share):
     ...     return x / 2
     >>> with Workers(0) as workers:
     ...     for report in workers.do([partial(halve, 4), partial(halve, "4")]):
     ...         print(report)
-    Report(task=0, share=1.0, result=2.0, error='')
-    Report(task=1, share=1.0, result=None, error="TypeError: unsupported operand type(s) for /: \
-'str' and 'int'")
+    TaskReport(task=0, share=1.0, result=2.0, error='')
+    TaskReport(task=1, share=1.0, result=None, error="TypeError: unsupported operand type(s) for \
+/: 'str' and 'int'")
     """
 
     def __init__(self, count: int) -> None:
         self.count = count
-        self._context = get_context("spawn")  # threads of Arrow do not survive a fork
+        self._context = get_context("spawn")  # Arrow's threads do not survive a fork
         self._processes: dict[Connection, SpawnProcess] = {}
         self._task: dict[Connection, int] = {}
 
@@ -91,11 +91,11 @@ class Workers:
             if process.is_alive():
                 process.kill()
 
-    def do(self, tasks: Sequence[Task]) -> Iterator[Report]:
-        """Do the tasks, and report as they go on."""
+    def do(self, tasks: Sequence[Task]) -> Iterator[TaskReport]:
+        """Do the tasks, and yield reports as they progress."""
         if not self.count:
             for i, task in enumerate(tasks):
-                yield _attempt(i, task, lambda share: None)  # nobody listens before its end
+                yield _attempt(i, task, lambda share: None)
             return
         left = deque(enumerate(tasks))
         while left or self._task:
@@ -107,24 +107,24 @@ class Workers:
                     pipe.send(left.popleft())
             for ready in wait(list(self._task)):
                 assert isinstance(ready, Connection)
-                yield self._hear(ready)
+                yield self._receive(ready)
 
     def _start(self) -> None:
         here, there = self._context.Pipe()
-        process = self._context.Process(target=_work, args=(there,), daemon=True)
+        process = self._context.Process(target=_serve, args=(there,), daemon=True)
         process.start()
         there.close()
         self._processes[here] = process
 
-    def _hear(self, pipe: Connection) -> Report:
+    def _receive(self, pipe: Connection) -> TaskReport:
         try:
             report = pipe.recv()
-            assert isinstance(report, Report)
+            assert isinstance(report, TaskReport)
         except (EOFError, OSError):
             process = self._processes.pop(pipe)
             process.join(PATIENCE)
-            told = f"its process ended by itself (code {process.exitcode}); out of memory?"
-            report = Report(self._task[pipe], 1.0, error=told)
+            message = f"its process ended by itself (code {process.exitcode}); out of memory?"
+            report = TaskReport(self._task[pipe], 1.0, error=message)
         if report.ended:
             del self._task[pipe]
         return report

@@ -1,10 +1,11 @@
-"""Two ways in which the authors' code differs from the paper's text, to see what they change.
+"""Two variants of the authors' code that differ from the paper's text.
 
-Numbers first: the paper says "random among the pending"; the code takes the list's end first,
-where the oracle has put the proposals of numbers.
+Numbers first: the paper says "random among the pending". The code takes challengers from the end
+of the list, where the oracle has put the proposals of numbers.
 
-Restarted: in the text a challenger leaves only if others wait (|S| > b), and in ours it keeps its
-model if it is chosen again at once. In the code it always leaves, and starts again from nothing.
+Restarted: in the text a challenger leaves only if others wait (|S| > b), and in our code it keeps
+its model if it is chosen again at once. In the authors' code it always leaves, and starts again
+from nothing.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ __all__ = ["NUMBERS_FIRST", "RESTARTED"]
 
 
 class NumbersFirst(Scheduler):
-    """Algorithm 3, with the challengers whose numbers are not the usual ones before all others."""
+    """Algorithm 3, with challengers whose numbers differ from the usual ones first."""
 
     def choose(self, S: Sequence[Config], n_min: int) -> Config:
-        """One of those that have not been live and have another number, if there is one."""
+        """Return a challenger that has not been live and has another number, if there is one."""
         pending = [c for c in S if c not in self.lease]
         usual = Counter(str(dict(c.values)) for c in pending).most_common(1)
         others = [c for c in pending if str(dict(c.values)) != usual[0][0]]
@@ -33,23 +34,23 @@ class NumbersFirst(Scheduler):
 
 
 class NumbersFirstForGood(NumbersFirst, NoLeases):
-    """The same, live for good."""
+    """The same order, without leases."""
 
 
 class ChaChaNumbersFirst(ChampionChallengers):
-    """ChaCha in that order."""
+    """ChaCha with numbers first."""
 
     scheduling = NumbersFirst
 
 
 class RandomNumbersFirst(RandomChallengers):
-    """Random in that order."""
+    """Random with numbers first."""
 
     scheduling = NumbersFirstForGood
 
 
 class Restarted(LeasesOnly):
-    """Whoever has used up its lease leaves, and starts from nothing if it is chosen again."""
+    """A challenger that has used up its lease leaves, and starts from nothing if chosen again."""
 
     def schedule(
         self,
@@ -60,7 +61,7 @@ class Restarted(LeasesOnly):
         n_min: int,
         t: int = 0,
     ) -> tuple[list[Config], list[Decision]]:
-        """Algorithm 2 without its guards."""
+        """Return the live challengers and decisions of Algorithm 2 without its guards."""
         ended = [c for c in B if n[c] >= self.lease[c]]
         live = [c for c in B if c not in ended and c in S]
         decisions: list[Decision] = []
@@ -78,17 +79,17 @@ class Restarted(LeasesOnly):
 
 
 class AggressiveRestarted(ChampionChallengers):
-    """The ablation as the authors' code has it."""
+    """The ablation `aggressive` as in the authors' code."""
 
     scheduling = Restarted
 
 
 class RestartedShared(Restarted, NoSlotForTheChampion):
-    """The same, with b slots for all."""
+    """The same restarts, with b slots for all."""
 
 
 class WithoutChampionRestarted(WithoutChampion):
-    """The other ablation as the authors' code has it."""
+    """The ablation `no-champion` as in the authors' code."""
 
     scheduling = RestartedShared
 

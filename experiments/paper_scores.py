@@ -1,4 +1,4 @@
-"""The numbers that the paper reports: normalised scores, mean and sd (appendix, tables 1 and 2)."""
+"""The scores that the paper reports: normalised, mean and sd (appendix, tables 1 and 2)."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class Score(NamedTuple):
 
 
 def _table(text: str, *methods: str) -> Mapping[int, Mapping[str, Score]]:
-    found: dict[int, dict[str, Score]] = {}
+    scores: dict[int, dict[str, Score]] = {}
     for line in text.strip().splitlines():
         number, *cells = line.split()
         values = [float(cell) for cell in cells]
         pairs = zip(values[::2], values[1::2], strict=True)
-        found[int(number)] = {m: Score(*pair) for m, pair in zip(methods, pairs, strict=True)}
-    return found
+        scores[int(number)] = {m: Score(*pair) for m, pair in zip(methods, pairs, strict=True)}
+    return scores
 
 
 NI = _table(
@@ -48,7 +48,7 @@ NI = _table(
     """,
     *("random", "chacha", "no-champion", "aggressive"),
 )
-"""Namespace interactions, by OpenML number."""
+"""Scores for namespace interactions, by OpenML number."""
 NI_LR = _table(
     """
     1191  1.00 0.00  1.00 0.00
@@ -69,4 +69,4 @@ NI_LR = _table(
     """,
     *("random", "chacha"),
 )
-"""Namespace interactions and learning rate."""
+"""Scores for namespace interactions and the learning rate, by OpenML number."""

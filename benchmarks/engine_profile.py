@@ -3,7 +3,7 @@
 Every pass does what the one before does and one thing more. The difference is the cost of that
 thing. The first pass parses the text, counts features and keeps the statistics of one model.
 
-    python benchmarks/where.py [--data DIR] [--rows 100000] [--rounds 5]
+    python benchmarks/engine_profile.py [--data DIR] [--rows 100000] [--rounds 5]
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from chacha.drivers.native import NativeDriver
-from ours import held
+from chacha_methods import held
 from streams import Stream, dense
 
 NAMES = ("fried", "mv", "pol")
@@ -25,21 +25,21 @@ PARTS = ("one model", "four more models", "reading and Python")
 
 
 def cpu(work: Callable[[], object]) -> float:
-    """CPU seconds of some work."""
+    """Return the CPU seconds of some work."""
     began = time.process_time()
     work()
     return time.process_time() - began
 
 
 def advance(driver: NativeDriver, data: bytes) -> None:
-    """All lines with the statistics, from memory."""
+    """Learn all lines from memory, with the statistics."""
     at = 0
     while at < len(data):
         at = driver.advance_text(data, at, len(data), 1 << 30).at
 
 
 def passes(stream: Stream, path: Path) -> list[float]:
-    """CPU seconds of passes that do more and more, at b = 5."""
+    """Return the CPU seconds of passes that do more and more, at b = 5."""
     data = path.read_bytes()
     seconds = []
     for budget in (1, 5):
@@ -54,14 +54,14 @@ def passes(stream: Stream, path: Path) -> list[float]:
 
 
 def main() -> None:
-    """Print a table: nanoseconds an example, the best of the rounds."""
+    """Print a table of nanoseconds per example, the best of the rounds."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     data = os.environ.get("DATA")
     parser.add_argument("--data", type=Path, default=Path(data) if data else None)
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
-    print(f"| b = 5, ns an example | {' | '.join(PARTS)} | all |")
+    print(f"| b = 5, ns per example | {' | '.join(PARTS)} | all |")
     print("|---" * (len(PARTS) + 2) + "|")
     with tempfile.TemporaryDirectory() as folder:
         for name in NAMES:

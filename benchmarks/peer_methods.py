@@ -1,4 +1,4 @@
-"""The peers, measured: VW from Python, VW's own driver in C++, River, FLAML's AutoVW."""
+"""The peers' methods: VW from Python, VW's C++ driver, River, FLAML's AutoVW."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from timing import Method, cpu, nanoseconds
 __all__ = ["Flaml", "methods", "versions"]
 
 RATES = (0.0001, 0.0003, 0.001, 0.002, 0.003, 0.005, 0.01, 0.02, 0.03, 0.05)
-LIVE = 3.5  # River: updates an example, so that its halvings take the whole pass
+LIVE = 3.5  # updates per example with which River's halving lasts for the whole pass
 
 
 def learn_pass(lines: Sequence[str], predict: bool) -> float:
-    """One VW model from Python: `learn(text)`, with or without `predict(text)` before it."""
+    """Return the time of one VW model: `learn(text)`, with `predict` after `predict(text)`."""
     model = vowpalwabbit.Workspace(arg_list=["--quiet", "--no_stdin"])
 
     def learn() -> None:
@@ -35,13 +35,13 @@ def learn_pass(lines: Sequence[str], predict: bool) -> float:
             model.predict(line)
             model.learn(line)
 
-    took = nanoseconds(predict_and_learn if predict else learn, len(lines))
+    elapsed = nanoseconds(predict_and_learn if predict else learn, len(lines))
     model.finish()
-    return took
+    return elapsed
 
 
 def drive(path: Path, words: Sequence[str]) -> float:
-    """Let VW's driver pass over a whole file; how many examples it learned."""
+    """Pass over a whole file with VW's driver; return the number of examples learned."""
     model = vowpalwabbit.Workspace(arg_list=["--quiet", "-d", str(path), *words])
     learned: float = model.get_weighted_examples()
     model.finish()
@@ -49,7 +49,7 @@ def drive(path: Path, words: Sequence[str]) -> float:
 
 
 class Driver:
-    """VW's C++ driver on a file, without the cost of starting it; with a cache, a second pass."""
+    """VW's C++ driver on a file, without the cost of starting it."""
 
     def __init__(self, stream: Stream, path: Path) -> None:
         self.path, self.examples = path, len(stream.lines)
@@ -57,17 +57,21 @@ class Driver:
         self.cache = path.with_suffix(".cache")
 
     def one_pass(self, *words: str) -> float:
-        """Nanoseconds an example of reading the text, or the cache if `words` name one."""
+        """Return the nanoseconds per example for the text, or for the cache that `words` name."""
         began = cpu()
         drive(self.one_line, [word for word in words if not word.startswith("--cache_file")])
         start_up = cpu() - began
         learned: list[float] = []
-        took = nanoseconds(lambda: learned.append(drive(self.path, words)), self.examples, start_up)
+
+        def work() -> None:
+            learned.append(drive(self.path, words))
+
+        elapsed = nanoseconds(work, self.examples, start_up)
         assert learned == [self.examples], f"VW's driver learned {learned} of {self.examples}"
-        return took
+        return elapsed
 
     def cached_pass(self) -> float:
-        """The same from a cache, which an earlier pass wrote."""
+        """Return the same for a cache that an earlier pass wrote."""
         words = [f"--cache_file={self.cache}"]
         if not self.cache.exists():
             drive(self.path, [*words, "-k"])
@@ -75,7 +79,7 @@ class Driver:
 
 
 def products_of(stream: Stream) -> list[str]:
-    """VW's words for the first four products of a stream."""
+    """Return VW's arguments for the first four products of a stream."""
     words: list[str] = []
     for left, right in stream.products[:4]:
         short = len(left) == len(right) == 1
@@ -87,7 +91,7 @@ FULL_NAMES = "--experimental_full_name_interactions"
 
 
 def river_pass(stream: Stream, rows: int) -> float | None:
-    """Successive halving of ten linear regressions, one call per example; None without River."""
+    """Return the time of successive halving of ten regressions; None without River."""
     try:
         linear_model, metrics, model_selection, optim, preprocessing = (
             import_module(f"river.{name}")
@@ -114,7 +118,7 @@ def river_pass(stream: Stream, rows: int) -> float | None:
 
 
 def number_words(record: dict[str, Any]) -> dict[str, float]:
-    """A row as River's scaler takes it: words are indicators."""
+    """Return a row for River's scaler: words become indicators."""
     return {
         f"{key}={value}" if isinstance(value, str) else key: 1.0
         if isinstance(value, str)
@@ -124,38 +128,38 @@ def number_words(record: dict[str, Any]) -> dict[str, float]:
 
 
 class Flaml:
-    """FLAML in an environment of its own, made once; `why_not` says what went wrong."""
+    """FLAML in a separate environment, created once; `error` says why it cannot run."""
 
-    def __init__(self, home: Path, rows: int) -> None:
-        self.python, self.rows = home / "bin" / "python", rows
+    def __init__(self, folder: Path, rows: int) -> None:
+        self.python, self.rows = folder / "bin" / "python", rows
         self.versions: dict[str, str] = {}
-        self.why_not = flaml_env.make(home)
+        self.error = flaml_env.create(folder)
 
     def one_pass(self, path: Path) -> float | None:
-        """Nanoseconds an example over the first rows of a file."""
-        if self.why_not:
+        """Return the nanoseconds per example over the first rows of a file."""
+        if self.error:
             return None
         script = Path(__file__).with_name("flaml_peer.py")
         ran = subprocess.run(
             [str(self.python), str(script), str(path), str(self.rows)],
-            stdin=subprocess.DEVNULL,  # as shipped it makes VW read that
+            stdin=subprocess.DEVNULL,  # as shipped, AutoVW lets VW read stdin
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,  # VW's progress, once a model
+            stderr=subprocess.DEVNULL,  # VW's progress, once for each model
             text=True,
         )
         if ran.returncode:
-            self.why_not = f"FLAML's AutoVW failed on {path.name}"
+            self.error = f"FLAML's AutoVW failed on {path.name}"
             return None
-        found = json.loads(ran.stdout.splitlines()[-1])
-        took: float = found["ns"]
-        self.versions = found["versions"]
-        return took
+        result = json.loads(ran.stdout.splitlines()[-1])
+        elapsed: float = result["ns"]
+        self.versions = result["versions"]
+        return elapsed
 
 
 def methods(stream: Stream, path: Path, calls: int, slow: int, flaml: Flaml | None) -> list[Method]:
-    """The peers' ways over a stream; `calls` rows one call each, `slow` where that is slow."""
+    """Return the peers' methods; those with a call per row take `calls` rows, slow ones `slow`."""
     lines, driver = stream.lines[:calls], Driver(stream, path)
-    ways = [
+    passes = [
         Method("VW Python, learn", lambda: learn_pass(lines, predict=False)),
         Method("VW Python, predict + learn", lambda: learn_pass(lines, predict=True)),
         Method("VW C++ driver, text", driver.one_pass),
@@ -163,20 +167,21 @@ def methods(stream: Stream, path: Path, calls: int, slow: int, flaml: Flaml | No
         Method("VW C++ driver, four products, text", lambda: driver.one_pass(*products_of(stream))),
     ]
     if stream.name != "sparse":
-        ways.append(Method("River, halving of 10", lambda: river_pass(stream, slow)))
+        passes.append(Method("River, halving of 10", lambda: river_pass(stream, slow)))
         if flaml is not None:
-            ways.append(Method("FLAML AutoVW b=5", lambda: flaml.one_pass(path), once=True))
-    return ways
+            passes.append(Method("FLAML AutoVW b=5", lambda: flaml.one_pass(path), once=True))
+    return passes
 
 
 def versions(flaml: Flaml | None) -> dict[str, str]:
-    """What was measured."""
-    found = {"vowpalwabbit": version("vowpalwabbit")}
+    """Return the versions of the peers."""
+    numbers = {"vowpalwabbit": version("vowpalwabbit")}
     try:
-        found["river"] = version("river")
+        numbers["river"] = version("river")
     except PackageNotFoundError:
-        found["river"] = "not installed"
+        numbers["river"] = "not installed"
     if flaml is not None:
-        ran = {f"{key} (FLAML's)": value for key, value in flaml.versions.items() if key != "flaml"}
-        found |= {"flaml": flaml.why_not or flaml.versions.get("flaml", ""), **ran}
-    return found
+        numbers["flaml"] = flaml.error or flaml.versions.get("flaml", "")
+        others = {name: number for name, number in flaml.versions.items() if name != "flaml"}
+        numbers |= {f"{name} (FLAML's)": number for name, number in others.items()}
+    return numbers

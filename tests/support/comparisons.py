@@ -8,23 +8,25 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from chacha.compare import Comparison, Stream, Study
-from chacha.compare.result_cache import Outcome
+from chacha.compare import Comparison, Outcome, Stream, Study
 
 
-def compared(home: Path, stream: str | Stream, methods: Sequence[Any], **more: Any) -> Comparison:
+def compare(
+    cache_dir: Path, stream: str | Stream, methods: Sequence[Any], **settings: Any
+) -> Comparison:
     opened = Stream(stream) if isinstance(stream, str) else stream
-    return Study([opened], methods, **{"seeds": 1, "home": home, "workers": 0, **more}).finish()
+    defaults = {"seeds": 1, "cache_dir": cache_dir, "workers": 0}
+    return Study([opened], methods, **{**defaults, **settings}).finish()
 
 
-def outcome(found: Comparison, method: str) -> Outcome:
-    assert not found.failures
-    (methods,) = found.outcomes.values()
+def outcome(comparison: Comparison, method: str) -> Outcome:
+    assert not comparison.failures
+    (methods,) = comparison.outcomes.values()
     return methods[method][0]
 
 
 def cli_without(module: str, *arguments: str) -> str:
-    """What the command line tells where a module is not installed: an error, and no traceback."""
+    """Return the error that the command line prints if a module is not installed."""
     code = (
         f"import sys; sys.modules[{module!r}] = None\n"
         "from chacha.cli import main\n"

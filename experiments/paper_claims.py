@@ -1,22 +1,22 @@
-"""The paper's claims in words, counted: by its own tables, and by our runs."""
+"""The paper's claims, counted on the paper's tables and on our runs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-import reported
-from reported import Score
+import paper_scores
+from paper_scores import Score
 
 __all__ = ["CLAIMS", "Claim", "claim_lines", "reported_scores"]
 
 Scores = Mapping[str, Score]
 """By method: random, chacha, no-champion, aggressive."""
-SMALL = 0.05  # of a score: almost no degradation
+SMALL = 0.05  # a difference of scores that counts as almost no degradation
 
 
 class Claim(NamedTuple):
-    """What the paper says, and what holds on a data set for which it is true."""
+    """A claim of the paper, and the condition that must hold on a data set."""
 
     words: str
     measured: str
@@ -80,12 +80,12 @@ CLAIMS = (
 
 
 def reported_scores(task: str) -> Sequence[Scores]:
-    """The paper's own table of a task."""
-    return list((reported.NI if task == "NI" else reported.NI_LR).values())
+    """Return the paper's table of a task."""
+    return list((paper_scores.NI if task == "NI" else paper_scores.NI_LR).values())
 
 
 def claim_lines(ours: Mapping[str, Mapping[str, Sequence[Scores]]]) -> Iterator[str]:
-    """A Markdown table: constants -> task -> the scores of every meaningful data set."""
+    """Yield a Markdown table of: constants -> task -> the scores of every meaningful set."""
     heads = [f"ours, {constants} constants" for constants in ours]
     yield "| the paper says | measured as | task | the paper's tables | " + " | ".join(heads) + " |"
     yield "|---" * (4 + len(heads)) + "|"

@@ -1,4 +1,4 @@
-"""What the speed benchmark wants to see, and tables of what it saw."""
+"""The targets of the speed benchmark, and tables of its figures."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["Target", "absolute_table", "target_table", "targets"]
 
 @dataclass(frozen=True)
 class Target:
-    """A figure per stream, what it must be, and what it should be.
+    """A figure for each stream, its required value and its desired value.
 
-    `at_least` says which way is good; `must_on` are exceptions by stream. Without `must` the
-    figure is only shown.
+    `at_least` says which direction is good; `must_on` are exceptions by stream. Without `must`,
+    the figure is only shown.
     """
 
     what: str
@@ -28,7 +28,7 @@ class Target:
     must_on: Mapping[str, float] = field(default_factory=dict)
 
     def verdict(self, stream: str) -> str:
-        """✓✓ the aim is met, ✓ the must is met, ✗ neither."""
+        """Return ✓✓ if the aim is met, ✓ if the must is met, else ✗."""
         value, must = self.values[stream], self.must_on.get(stream, self.must)
         if value is None or must is None or self.aim is None:
             return ""
@@ -38,17 +38,17 @@ class Target:
         return "✗"
 
     def wanted(self, bound: float | None) -> str:
-        """A bound in words."""
+        """Return a bound in words."""
         sign = "≥" if self.at_least else "≤"
         return "" if bound is None else f"{sign} {bound:g}{self.unit}"
 
     def must_text(self) -> str:
-        """The must, with its exceptions."""
+        """Return the must with its exceptions."""
         others = "".join(f", {name} {self.wanted(bound)}" for name, bound in self.must_on.items())
         return self.wanted(self.must) + others
 
     def cell(self, stream: str) -> str:
-        """A figure and its verdict."""
+        """Return a figure with its verdict."""
         value = self.values.get(stream)
         if value is None:
             return "not run" if stream in self.values else ""
@@ -56,7 +56,7 @@ class Target:
         return f"{value:.{digits}f}{self.unit} {self.verdict(stream)}".strip()
 
     def to_json(self) -> dict[str, Any]:
-        """For the file."""
+        """Return the object for out/speed.json."""
         return {
             "what": self.what,
             "must": self.must,
@@ -77,12 +77,12 @@ BOTH, ALL_FOUR = "VW Python, predict + learn", "VW C++ driver, four products, te
 
 
 def targets(
-    times: Mapping[str, Times], age: float | None, memory: float | None, crowd: float | None
+    times: Mapping[str, Times], age: float | None, memory: float | None, waiting: float | None
 ) -> list[Target]:
-    """All figures that have a target, then some without; what was not run has no value."""
+    """Return the figures with a target, then some without; None where a method did not run."""
 
     def dense(over: str, under: str) -> dict[str, float | None]:
-        return {name: found.ratio(over, under) for name, found in times.items() if name != "sparse"}
+        return {name: t.ratio(over, under) for name, t in times.items() if name != "sparse"}
 
     learn = dense("VW Python, learn", B5)
     crossed = {"sparse": times["sparse"].ratio(B5, ALL_FOUR)}
@@ -107,31 +107,31 @@ def targets(
     words = {"sparse": times["sparse"].ratio(B5, "chacha b=5, Arrow")}
     shown = [
         Target("Arrow, columns of texts, against text of their words, b=5", None, None, words),
-        Target("1000 challengers cost 45 times, b=5", None, None, {"fried": crowd}, False),
+        Target("1000 challengers cost 45 times, b=5", None, None, {"fried": waiting}, False),
         Target("b=5 against VW C++ driver from its cache", None, None, cached),
         Target("b=5 against River", None, None, river),
     ]
     return [*more, *less, *shown]
 
 
-def target_table(found: Sequence[Target], streams: Sequence[str]) -> str:
-    """The figures beside their targets, as Markdown."""
+def target_table(figures: Sequence[Target], streams: Sequence[str]) -> str:
+    """Return the figures beside their targets as Markdown."""
     rows = [
         "| | must | aim | " + " | ".join(streams) + " |",
         "|---|---|---|" + "---|" * len(streams),
     ]
-    for target in found:
+    for target in figures:
         cells = [target.what, target.must_text(), target.wanted(target.aim)]
         rows.append("| " + " | ".join([*cells, *map(target.cell, streams)]) + " |")
     return "\n".join(rows)
 
 
 def absolute_table(times: Mapping[str, Times]) -> str:
-    """CPU nanoseconds an example of every method on every stream, as Markdown."""
-    names = dict.fromkeys(name for found in times.values() for name in found.rounds)
-    rows = ["| ns an example | " + " | ".join(times) + " |", "|---|" + "---|" * len(times)]
+    """Return the CPU nanoseconds per example of every method on every stream as Markdown."""
+    names = dict.fromkeys(name for one in times.values() for name in one.rounds)
+    rows = ["| ns per example | " + " | ".join(times) + " |", "|---|" + "---|" * len(times)]
     for name in names:
-        medians = (found.median(name) for found in times.values())
+        medians = (one.median(name) for one in times.values())
         cells = ["" if median is None else f"{median:.0f}" for median in medians]
         rows.append("| " + " | ".join([name, *cells]) + " |")
     return "\n".join(rows)

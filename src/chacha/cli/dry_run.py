@@ -1,10 +1,9 @@
-"""`chacha run --dry-run`: what a source was taken for."""
+"""`chacha run --dry-run`: how a source is interpreted."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
 
 from chacha.data.example import Example
 from chacha.data.vw_text import DEFAULT_GROUP
@@ -13,13 +12,13 @@ from chacha.sources.tables.reader import TableReader
 
 __all__ = ["show_source"]
 
-ROWS = 1000  # that are looked at
+ROWS = 1000  # rows that are read
 EXAMPLES = 3
-WIDEST = 60
+MOST_CHARACTERS = 60  # of the last column
 
 
 def show_source(source: Source) -> None:
-    """Print columns, types, groups and the first examples; learn nothing."""
+    """Print columns, types, groups and the first examples."""
     skipped = Skipped()
     examples: list[Example] = []
     for row in islice(source, ROWS):
@@ -27,21 +26,21 @@ def show_source(source: Source) -> None:
             skipped.add(row)
         elif len(examples) < EXAMPLES:
             examples.append(row)
-        elif source.endless:  # the next rows may be long in coming
+        elif source.endless:  # the next rows may take long to arrive
             break
-    for line in told(source, examples):
+    for line in description_lines(source, examples):
         print(line)
     for reason, count in skipped.items():
         print(f"among the first {ROWS} rows, {count} {reason}; first: {skipped.first[reason]}")
 
 
-def told(source: Source, examples: list[Example]) -> Iterator[str]:
-    """The lines that tell it."""
+def description_lines(source: Source, examples: list[Example]) -> Iterator[str]:
+    """Yield the lines that describe a source and its first examples."""
     inner = source.first if isinstance(source, Files) else source
     yield f"{source.name}: {getattr(inner, 'description', 'examples')}"
     table = getattr(inner, "table", None)
     if isinstance(table, TableReader):
-        yield from columns(table)
+        yield from column_lines(table)
     elif examples:
         yield "group     features of the first example"
         for group, features in examples[0].groups.items():
@@ -55,8 +54,8 @@ def told(source: Source, examples: list[Example]) -> Iterator[str]:
         yield f"  {example.line}"
 
 
-def columns(table: TableReader) -> Iterator[str]:
-    """What is known of a table's columns."""
+def column_lines(table: TableReader) -> Iterator[str]:
+    """Yield the lines that describe the columns of a table."""
     spec = table.spec
     yield f"target: {table.schema.target}" + (
         f" ({spec.positive!r} is 1, others are -1)" if spec.positive is not None else ""
@@ -67,18 +66,14 @@ def columns(table: TableReader) -> Iterator[str]:
     rows = [("column", "type", "group", "first values")]
     for column, (group, _) in table.schema.slots.items():
         kind = table.kinds.get(column)
-        shown = ", ".join(_shown(value) for value in table.samples.get(column, []))
+        values = ", ".join(map(str, table.samples.get(column, [])))
         name = "(no name)" if group == DEFAULT_GROUP else group
-        rows.append((column, kind.value if kind else "empty so far", name, _cut(shown)))
+        rows.append((column, kind.value if kind else "empty so far", name, _cut(values)))
     widths = [min(30, max(len(row[i]) for row in rows)) for i in range(3)]
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
         yield "  ".join([*cells, row[3]]).rstrip()
 
 
-def _shown(value: Any) -> str:
-    return str(value)
-
-
 def _cut(text: str) -> str:
-    return text if len(text) <= WIDEST else text[: WIDEST - 3] + "..."
+    return text if len(text) <= MOST_CHARACTERS else text[: MOST_CHARACTERS - 3] + "..."

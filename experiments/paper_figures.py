@@ -1,4 +1,4 @@
-"""The paper's figures, of our numbers."""
+"""The paper's figures with our numbers."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from matplotlib.figure import Figure
 from chacha.compare import Outcome
 from chacha.compare.figures import STYLES, draw_curves
 
-__all__ = ["Bar", "bars", "drift", "interval_means"]
+__all__ = ["Bar", "bars_figure", "drift_figure", "interval_means"]
 
-CROPPED = (-1.0, 2.5)  # where bars are cut; the paper's are cropped too
+CROPPED = (-1.0, 2.5)  # the range of bars; the paper crops its bars too
 INTERVALS = 8  # after the first 20%, each a tenth of the stream
 Runs = Mapping[str, Sequence[Outcome]]
 
 
 class Bar(NamedTuple):
-    """A bar of a group: whose it is, how high, and ± how much."""
+    """A bar of a group, with its label, height and error."""
 
     label: str
     mean: float
@@ -37,22 +37,22 @@ COLOURS = {
 }
 
 
-def bars(panels: Mapping[str, Mapping[str, Sequence[Bar]]]) -> Figure:
-    """Normalised scores: for each panel a group of bars for each data set, with error bars.
+def bars_figure(panels: Mapping[str, Mapping[str, Sequence[Bar]]]) -> Figure:
+    """Return normalised scores: in each panel a group of bars for each data set.
 
-    A bar that is cut has its height written at its end.
+    A cropped bar has its height written at its end.
     """
     most = max(len(groups) for groups in panels.values())
     figure = Figure(figsize=(4 + 0.32 * most, 3.6 * len(panels)), layout="constrained")
     for i, (title, groups) in enumerate(panels.items(), start=1):
         axes = figure.add_subplot(len(panels), 1, i)
-        _bars(axes, groups)
+        _draw_bars(axes, groups)
         axes.set_title(title, fontsize="medium", loc="left")
         axes.set_ylabel("normalised score")
     return figure
 
 
-def _bars(axes: Axes, groups: Mapping[str, Sequence[Bar]]) -> None:
+def _draw_bars(axes: Axes, groups: Mapping[str, Sequence[Bar]]) -> None:
     if not groups:
         axes.text(0.5, 0.5, "no data set is meaningful", ha="center", transform=axes.transAxes)
         return
@@ -64,8 +64,8 @@ def _bars(axes: Axes, groups: Mapping[str, Sequence[Bar]]) -> None:
             for bar in (bar for bar in group if bar.label == label):
                 place = x + (at - (len(labels) - 1) / 2) * width
                 height = min(max(bar.mean, low), high)
-                told = label if x == 0 else None
-                axes.bar(place, height, width, color=COLOURS[label], label=told)
+                legend = label if x == 0 else None
+                axes.bar(place, height, width, color=COLOURS[label], label=legend)
                 if height == bar.mean:
                     axes.errorbar(place, height, bar.sd, color="#333333", lw=0.8, capsize=1.5)
                 else:
@@ -88,11 +88,11 @@ def _bars(axes: Axes, groups: Mapping[str, Sequence[Bar]]) -> None:
     axes.legend(fontsize="x-small", frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
 
 
-def drift(runs: Runs, title: str) -> Figure:
-    """The loss since 20% of the stream, and its mean over each interval after that."""
+def drift_figure(runs: Runs, title: str) -> Figure:
+    """Return the loss since 20% of the stream, and its mean over each interval after that."""
     figure = Figure(figsize=(13.0, 4.2), layout="constrained")
     left, right = figure.add_subplot(1, 2, 1), figure.add_subplot(1, 2, 2)
-    draw_curves(left, runs, off_scale=np.inf)  # the frozen model is part of the picture
+    draw_curves(left, runs, off_scale=np.inf)  # so that the frozen model is on the scale
     figure.suptitle(title, fontsize="medium")
     n = next(iter(runs.values()))[0].examples
     edges = np.linspace(0.2 * n, n, INTERVALS + 1)
@@ -116,12 +116,12 @@ def drift(runs: Runs, title: str) -> Figure:
 
 
 def interval_means(outcome: Outcome, edges: Sequence[float] | np.ndarray) -> list[float]:
-    """The mean loss of each interval, from the points of the curve that are nearest its edges."""
+    """Return the mean loss of each interval, from the curve's points nearest to its edges."""
     n = np.array([point.n for point in outcome.curve])
     at = [int(np.abs(n - edge).argmin()) for edge in edges]
-    found = []
+    means = []
     for begin, end in pairwise(at):
         first, last = outcome.curve[begin], outcome.curve[end]
         weight = last.weight - first.weight
-        found.append((last.total - first.total) / weight if weight else np.nan)
-    return found
+        means.append((last.total - first.total) / weight if weight else np.nan)
+    return means
