@@ -35,6 +35,7 @@ __all__ = [
 
 MOST_GROUPS = 10
 NULLS = ("", "NA", "N/A", "n/a", "null", "NULL", "None", "?")
+DETECTED_DIALECT = CsvDialect()
 T = TypeVar("T")
 _PREFIX = re.compile(r"[_.:/\- ]")
 
@@ -167,7 +168,7 @@ class TableSpec:
     categories: Categories = Categories.INDICATOR
     missing: Missing = Missing.ZERO
     nulls: tuple[str, ...] = NULLS
-    csv: CsvDialect = CsvDialect()
+    csv: CsvDialect = DETECTED_DIALECT
 
     def __post_init__(self) -> None:
         given: Any = self
