@@ -254,7 +254,7 @@ def paper_protocol(sources: Sequence[str], table: TableSpec, form: Format | None
             f"--paper-protocol has {MOST_GROUPS} groups of columns in their order; leave "
             "--namespaces, --group and --group-by out"
         )
-    grouped = (Format.VW, Format.VW_JSON, Format.LIBSVM)
+    grouped = [known for known in Format if "categories" not in known.entry.settings]
     if all(s.startswith("synth:") or (form or format_of_name(s)) in grouped for s in sources):
         return table
     return replace(table, categories=Categories.CODE)

@@ -23,6 +23,7 @@ from chacha.sources.base import (
     good_examples,
     is_table,
 )
+from chacha.sources.csv_dialect import CsvDialect
 from chacha.sources.formats.csv_file import CsvFile
 from chacha.sources.formats.detect import Format, open_file
 from chacha.sources.formats.vw_file import VWFile
@@ -33,7 +34,6 @@ from chacha.sources.openml import find_dataset
 from chacha.sources.rows import Row, Rows, with_labels
 from chacha.sources.spec import (
     Categories,
-    CsvDialect,
     GroupBy,
     Kind,
     Missing,

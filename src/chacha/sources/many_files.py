@@ -62,7 +62,7 @@ class Files:
     ) -> None:
         self.paths = list(paths)
         self.name = self.paths[0] + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
-        self.first: Source | None = None  # to ask what was description
+        self.first: Source | None = None  # asked for its description by a dry run
         self._open = open_one
 
         for path in self.paths:

@@ -14,12 +14,12 @@ from typing import Any, TypeVar
 
 from chacha.data.vw_text import DEFAULT_GROUP, escape
 from chacha.errors import ConfigError
+from chacha.sources.csv_dialect import CsvDialect
 
 __all__ = [
     "MOST_GROUPS",
     "NULLS",
     "Categories",
-    "CsvDialect",
     "GroupBy",
     "Kind",
     "Missing",
@@ -34,6 +34,7 @@ __all__ = [
 
 MOST_GROUPS = 10
 NULLS = ("", "NA", "N/A", "n/a", "null", "NULL", "None", "?")
+DETECTED_DIALECT = CsvDialect()
 T = TypeVar("T")
 _PREFIX = re.compile(r"[_.:/\- ]")
 
@@ -107,55 +108,6 @@ class GroupBy(Enum):
 
 
 @dataclass(frozen=True)
-class CsvDialect:
-    """How a CSV file is written; what is None is detected from its first lines.
-
-    Parameters
-    ----------
-    delimiter
-        One character between cells; `,`, `;`, tab and `|` are detected.
-    quote
-        One character around cells that hold delimiters or line breaks; "" for none.
-    header
-        Whether line 1 names the columns; by default, unless it holds numbers only.
-    decimal
-        `.` or `,`. A comma is detected where it is not the delimiter.
-    encoding
-        Any that Python has; UTF-8 by default.
-
-    Examples
-    --------
-    >>> CsvDialect(delimiter=";", decimal=",").quote
-    '"'
-    """
-
-    delimiter: str | None = None
-    quote: str = '"'
-    header: bool | None = None
-    decimal: str | None = None
-    encoding: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in "\r\n\0"):
-            raise ConfigError(f"the delimiter must be one character, got {self.delimiter!r}")
-        if len(self.quote) > 1 or not self.quote.isascii() or self.quote in ("\r", "\n"):
-            raise ConfigError(f"the quote must be one character or none, got {self.quote!r}")
-        if self.decimal not in (None, ".", ","):
-            raise ConfigError(f"the decimal point must be '.' or ',', got {self.decimal!r}")
-        if self.delimiter is not None and self.delimiter in (self.decimal, self.quote):
-            raise ConfigError(
-                f"{self.delimiter!r} cannot be the delimiter and also decimal or quote"
-            )
-        if self.delimiter is not None and not self.delimiter.isascii():
-            raise ConfigError(f"the delimiter must be an ASCII character, got {self.delimiter!r}")
-        if self.encoding is not None:
-            try:
-                "".encode(self.encoding)
-            except (LookupError, UnicodeError) as error:
-                raise ConfigError(f"there is no encoding {self.encoding!r}") from error
-
-
-@dataclass(frozen=True)
 class TableSpec:
     """How the columns of a table, or the fields of a record, become examples.
 
@@ -215,7 +167,7 @@ class TableSpec:
     categories: Categories = Categories.INDICATOR
     missing: Missing = Missing.ZERO
     nulls: tuple[str, ...] = NULLS
-    csv: CsvDialect = CsvDialect()
+    csv: CsvDialect = DETECTED_DIALECT
 
     def __post_init__(self) -> None:
         given: Any = self

@@ -17,9 +17,10 @@ import pyarrow.csv as pacsv
 from chacha.data.example import Example
 from chacha.errors import SourceError
 from chacha.sources.base import Bad
+from chacha.sources.csv_dialect import CsvDialect
 from chacha.sources.formats.file_source import FileSource
 from chacha.sources.reading.byte_stream import LONGEST_LINE, TABLE_BYTES, ByteReader
-from chacha.sources.spec import CsvDialect, TableSpec
+from chacha.sources.spec import TableSpec
 from chacha.sources.tables.batch import DAMAGE, Batch, ExpectedColumns
 from chacha.sources.tables.columns import null_words
 from chacha.sources.tables.numbers import are_exact_numbers

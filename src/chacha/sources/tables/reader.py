@@ -138,13 +138,14 @@ class TableReader:
         if not self._in_blocks or batch.raw.ragged:
             yield from self._rows(batch)
             return
-        while len(batch):
-            first = self._first_cell(batch, self._columns.undecided)
+        while (first := self._first_cell(batch, self._columns.undecided)) < len(batch):
             if first:
                 yield from self._blocks(batch.slice(0, first))
-            if first < len(batch):  # some rows by themselves decide what the columns hold
-                yield from self._rows(batch.slice(first, first + FIRST_ROWS))
-            batch = batch.slice(min(first + FIRST_ROWS, len(batch)), len(batch))
+            stop = min(first + FIRST_ROWS, len(batch))  # these rows decide what the columns hold
+            yield from self._rows(batch.slice(first, stop))
+            batch = batch.slice(stop, len(batch))
+        if len(batch):
+            yield from self._blocks(batch)
 
     def _first_cell(self, batch: CheckedBatch, names: Sequence[str]) -> int:
         """Return the first row with a cell in one of some columns, or the number of rows."""
