@@ -14,6 +14,7 @@ help: ## What can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 13
 
 NATIVE := CMakeLists.txt $(wildcard native/src/*/*.?pp)
+NATIVE_FILES = $(wildcard native/*/*.?pp native/*/*/*.?pp)
 
 $(READY): pyproject.toml $(NATIVE)
 	$(PYTHON) -c 'import sys; sys.exit("chacha needs Python 3.11 or newer; set PYTHON=...") if sys.version_info < (3, 11) else None'
@@ -44,6 +45,7 @@ native-test: $(READY) ## The engine's own tests, out of memory, fuzzed, with san
 check: $(READY) ## Format, lint, types, import layers, documentation
 	$(BIN)/ruff format --check src tests benchmarks experiments
 	$(BIN)/ruff check src tests benchmarks experiments
+	$(BIN)/clang-format --dry-run -Werror $(NATIVE_FILES)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/mkdocs build --strict --quiet --site-dir out/site

@@ -59,7 +59,7 @@ std::vector<Step> contested_life() {
   Life made(41, [](Rng& rng) { return random_line(rng); });
   made.then([](World& world) {
     world.engine.record().wanted = world.engine.record().tags_wanted = true;
-    BlendRules blending;
+    Blending blending;
     blending.burn_in = blending.early = 5;
     world.engine.set_contest_rules(ServedLoss(), {}, blending, 1.0, 0.5);
   });
@@ -132,9 +132,8 @@ std::vector<Step> derived_life() {
 // The same in a contest, with a screen of derived groups that no model has.
 std::vector<Step> derived_contest() {
   Life made(45, [](Rng& rng) { return numeric_line(rng); });
-  made.then([](World& world) {
-    world.engine.set_contest_rules(ServedLoss(), {}, BlendRules(), 1.0, 0.5);
-  });
+  made.then(
+      [](World& world) { world.engine.set_contest_rules(ServedLoss(), {}, Blending(), 1.0, 0.5); });
   made.then(derive(3));
   made.then(start(0, 18, with(0.5F, 0.5F), {}));
   made.then(contest(kNever));

@@ -16,13 +16,13 @@ namespace {
 template <class P>
 auto fields_of_pairing(P& p) {
   return std::tie(p.number, p.needed, p.n, p.reserve, p.wealth, p.against, p.scale, p.blocks,
-                  p.parts, p.part, p.part_harm, p.seen, p.total, p.squares, p.clips,
-                  p.champion_loss, p.loss);
+                  p.block_n, p.block_gain, p.block_harm, p.blocks_since_restart, p.total, p.squares,
+                  p.clips, p.champion_loss, p.loss);
 }
 
 template <class H>
-auto fields_of_helping(H& h) {
-  return std::tie(h.n, h.none, h.half, h.whole, h.noise, h.apart);
+auto fields_of_blend_gain(H& h) {
+  return std::tie(h.n, h.none, h.half, h.whole, h.squares, h.square_distance);
 }
 
 // The values of a tuple of references.
@@ -30,26 +30,26 @@ template <class... T>
 std::tuple<T...> values_of(const std::tuple<T&...>&);
 
 using PairingTuple = decltype(values_of(fields_of_pairing(std::declval<Pairing&>())));
-using HelpingTuple = decltype(values_of(fields_of_helping(std::declval<Helping&>())));
-using ChallengerTuple = std::tuple<std::uint32_t, std::int64_t, PairingTuple, HelpingTuple>;
+using BlendGainTuple = decltype(values_of(fields_of_blend_gain(std::declval<BlendGain&>())));
+using ChallengerTuple = std::tuple<std::uint32_t, std::int64_t, PairingTuple, BlendGainTuple>;
 using ServingTuple = std::tuple<std::int64_t, double, double, double, double>;  // -1: no blend
 
 Challenger challenger_of(const ChallengerTuple& fields) {
-  const auto& [model, lease, pairing, helping] = fields;
+  const auto& [model, lease, pairing, blend_gain] = fields;
   Challenger challenger{model, lease, {}, {}};
   fields_of_pairing(challenger.pairing) = pairing;
-  fields_of_helping(challenger.helping) = helping;
+  fields_of_blend_gain(challenger.blend_gain) = blend_gain;
   return challenger;
 }
 
 ChallengerTuple tuple_of(const Challenger& c) {
-  return {c.model, c.lease, fields_of_pairing(c.pairing), fields_of_helping(c.helping)};
+  return {c.model, c.lease, fields_of_pairing(c.pairing), fields_of_blend_gain(c.blend_gain)};
 }
 
 ServingTuple tuple_of(const Serving& s) {
   const bool blended = s.other != Serving::kNoChallenger;
-  return {blended ? static_cast<std::int64_t>(s.other) : -1, s.share, s.most, s.lost,
-          s.champion_lost};
+  return {blended ? static_cast<std::int64_t>(s.other) : -1, s.share, s.max_distance, s.served_loss,
+          s.champion_loss};
 }
 
 void bind_contest(nb::class_<PyEngine>& type) {
@@ -59,20 +59,21 @@ void bind_contest(nb::class_<PyEngine>& type) {
              std::int64_t block, double clip, double block_clip, double most, double eliminates,
              std::int64_t patience, std::int64_t warm_up, bool bernstein,
              std::optional<std::pair<std::uint64_t, std::int64_t>> coin, std::int64_t burn_in,
-             std::int64_t early, double decay, double noise, double wild, double harm,
-             bool champion_only, double share, double rate) {
-            PairedRules rules{margin,   block,   clip,      block_clip,       most, eliminates,
-                              patience, warm_up, bernstein, coin.has_value(), 0,    1};
+             std::int64_t early, double decay, double standard_errors, double blend_clip,
+             double tolerance, bool champion_only, double share, double rate) {
+            PairedBetting rules{margin,   block,   clip,      block_clip,       most, eliminates,
+                                patience, warm_up, bernstein, coin.has_value(), 0,    1};
             if (coin) std::tie(rules.seed, rules.coin_block) = *coin;
             const auto held = self.lock();
             self.engine().set_contest_rules(
                 {loss_named(loss), tau, floor}, rules,
-                {burn_in, early, decay, noise, wild, harm, champion_only}, share, rate);
+                {burn_in, early, decay, standard_errors, blend_clip, tolerance, champion_only},
+                share, rate);
           },
           nb::kw_only(), "loss"_a, "tau"_a, "floor"_a, "margin"_a, "block"_a, "clip"_a,
           "block_clip"_a, "most"_a, "eliminates"_a, "patience"_a, "warm_up"_a, "bernstein"_a,
-          "coin"_a.none(), "burn_in"_a, "early"_a, "decay"_a, "noise"_a, "wild"_a, "harm"_a,
-          "champion_only"_a, "share"_a, "rate"_a)
+          "coin"_a.none(), "burn_in"_a, "early"_a, "decay"_a, "standard_errors"_a, "blend_clip"_a,
+          "tolerance"_a, "champion_only"_a, "share"_a, "rate"_a)
       .def("set_contest",
            [](PyEngine& self, std::uint32_t champion, const std::vector<ChallengerTuple>& tuples,
               const ServingTuple& serving, double level, std::int64_t charged, bool decide_anyway) {
@@ -80,13 +81,13 @@ void bind_contest(nb::class_<PyEngine>& type) {
              for (const ChallengerTuple& tuple : tuples) {
                challengers.push_back(challenger_of(tuple));
              }
-             const auto& [other, share, most, lost, champion_lost] = serving;
+             const auto& [other, share, max_distance, served_loss, champion_loss] = serving;
              const std::uint32_t position =
                  other < 0 ? Serving::kNoChallenger : static_cast<std::uint32_t>(other);
              const auto held = self.lock();
              self.engine().set_contest(champion, std::move(challengers),
-                                       {position, share, most, lost, champion_lost}, level, charged,
-                                       decide_anyway);
+                                       {position, share, max_distance, served_loss, champion_loss},
+                                       level, charged, decide_anyway);
            })
       .def_prop_ro("contest",
                    [](PyEngine& self) {

@@ -207,8 +207,8 @@ void Engine::set_contenders(std::vector<Contender> contenders, std::uint32_t inc
   count_features();
 }
 
-void Engine::set_contest_rules(const ServedLoss& loss, const PairedRules& rules,
-                               const BlendRules& blending, double share, double rate) {
+void Engine::set_contest_rules(const ServedLoss& loss, const PairedBetting& rules,
+                               const Blending& blending, double share, double rate) {
   loss_ = loss;
   contested_ = true;
   contest_.set_rules(rules, blending);

@@ -114,8 +114,8 @@ class Engine {
   void set_contenders(std::vector<Contender> contenders, std::uint32_t incumbent,
                       std::int64_t challengers, bool decide_anyway);
   // The recommended rules: paired tests, blended predictions, a screen.
-  void set_contest_rules(const ServedLoss& loss, const PairedRules& rules,
-                         const BlendRules& blending, double share, double rate);
+  void set_contest_rules(const ServedLoss& loss, const PairedBetting& rules,
+                         const Blending& blending, double share, double rate);
   void set_contest(std::uint32_t champion, std::vector<Challenger> challengers,
                    const Serving& serving, double level, std::int64_t charged, bool decide_anyway);
   const Contest& contest() const { return contest_; }

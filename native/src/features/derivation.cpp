@@ -179,7 +179,7 @@ std::uint32_t Derivation::find(const Source& source, std::uint32_t hash) const {
 std::uint32_t Derivation::add_column(std::uint32_t number, std::uint32_t hash, const Names& names) {
   Source& source = sources_[number];
   if (source.columns.size() >= kMostColumns || tracked_ >= kMostTracked) return kNoColumn;
-  Tracked column{hash, false, names.name(groups_, source.group, hash), {}};
+  TrackedColumn column{hash, false, names.name(groups_, source.group, hash), {}};
   column.stats.reserve(first_);
   scratch_.reserve(column.name.size() + kLongestNumber);
   if (source.table.empty()) source.table.resize(4 * kMostColumns);
@@ -261,7 +261,7 @@ void Derivation::make_bases() {
     const std::int32_t at = recipe.source < source_at_.size() ? source_at_[recipe.source] : -1;
     if (recipe.source == kLabel) make_basis(recipe, "label", nullptr, recipe.bases[0]);
     if (at >= 0) {
-      const std::vector<Tracked>& columns = sources_[static_cast<std::size_t>(at)].columns;
+      const std::vector<TrackedColumn>& columns = sources_[static_cast<std::size_t>(at)].columns;
       for (std::size_t i = recipe.bases.size(); i < columns.size(); ++i) {
         Basis basis;
         make_basis(recipe, columns[i].name, &columns[i].stats, basis);
@@ -273,7 +273,7 @@ void Derivation::make_bases() {
   }
   for (const ColumnPlace& place : changed_) {
     const Source& source = sources_[place.source];
-    const Tracked& column = source.columns[place.column];
+    const TrackedColumn& column = source.columns[place.column];
     for (Recipe& recipe : recipes_) {
       if (recipe.source != source.group || recipe.kind == Kind::kGiven) continue;
       make_basis(recipe, column.name, &column.stats, recipe.bases[place.column]);

@@ -93,7 +93,7 @@ class Derivation {
   std::size_t bytes() const;
 
  private:
-  struct Tracked {  // a column
+  struct TrackedColumn {  // a column
     std::uint32_t hash;
     bool changed;  // since its bases were made
     std::string name;
@@ -101,7 +101,7 @@ class Derivation {
   };
   struct Source {  // a raw group
     std::uint32_t group;
-    std::vector<Tracked> columns;
+    std::vector<TrackedColumn> columns;
     std::vector<std::uint32_t> table;  // open addressing by hash: 1 + the column; 0: free
   };
   struct Basis {                        // a column in a derived group

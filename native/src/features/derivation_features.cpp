@@ -191,7 +191,7 @@ void Derivation::observe(const Example& example) noexcept {
     const auto number = static_cast<std::uint32_t>(source_at_[run.group]);
     for (std::uint32_t i = run.begin; i < run.end; ++i) {
       if (column_at_[i] == kNoColumn || is_absent(example.values[i])) continue;
-      Tracked& column = sources_[number].columns[column_at_[i]];
+      TrackedColumn& column = sources_[number].columns[column_at_[i]];
       const bool ready = column.stats.ready();
       if (!column.stats.observe(example.values[i])) continue;
       stale_ = true;
@@ -267,7 +267,7 @@ std::vector<Derivation::BasisView> Derivation::bases(std::uint32_t group) {
     if (!recipe.bases[i].ready) continue;
     const bool label = recipe.source == kLabel;
     const auto at = label ? 0 : static_cast<std::size_t>(source_at_[recipe.source]);
-    const Tracked* const column = label ? nullptr : &sources_[at].columns[i];
+    const TrackedColumn* const column = label ? nullptr : &sources_[at].columns[i];
     views.push_back({label ? "label" : column->name, recipe.bases[i].at, recipe.bases[i].past,
                      label ? 0 : column->hash});
   }
@@ -281,7 +281,7 @@ std::uint64_t Derivation::clock(std::uint32_t group) const {
 std::vector<Derivation::ColumnView> Derivation::columns() const {
   std::vector<ColumnView> all;
   for (const Source& source : sources_) {
-    for (const Tracked& column : source.columns) {
+    for (const TrackedColumn& column : source.columns) {
       all.push_back({source.group, &column.name, &column.stats});
     }
   }
@@ -292,8 +292,8 @@ std::size_t Derivation::bytes() const {
   std::size_t total = 0;
   for (const Source& source : sources_) {
     total += sizeof(Source) + source.table.capacity() * sizeof(std::uint32_t);
-    for (const Tracked& column : source.columns) {
-      total += sizeof(Tracked) + column.name.capacity() + column.stats.bytes();
+    for (const TrackedColumn& column : source.columns) {
+      total += sizeof(TrackedColumn) + column.name.capacity() + column.stats.bytes();
     }
   }
   for (const Recipe& recipe : recipes_) {

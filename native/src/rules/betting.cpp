@@ -15,7 +15,7 @@ double clipped(double value) { return std::min(std::max(value, -1.0), 1.0); }
 
 }  // namespace
 
-double PairedRules::sign(std::uint64_t k, std::int64_t n) const {
+double PairedBetting::sign(std::uint64_t k, std::int64_t n) const {
   std::uint64_t x = seed * 0x9e3779b97f4a7c15ULL + k * 0xbf58476d1ce4e5b9ULL +
                     static_cast<std::uint64_t>(n / coin_block);
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -23,13 +23,13 @@ double PairedRules::sign(std::uint64_t k, std::int64_t n) const {
   return ((x ^ (x >> 31)) & 1U) != 0 ? 1.0 : -1.0;
 }
 
-double PairedRules::bet(double mean, double variance) const {
+double PairedBetting::bet(double mean, double variance) const {
   const double size = std::fabs(mean);
   if (bernstein) return std::min(2.0 * size / (variance + 2.0 * size), most);
   return std::min(size / (variance + mean * mean), most);
 }
 
-double PairedRules::payoff(double bet, double g, double mean) const {
+double PairedBetting::payoff(double bet, double g, double mean) const {
   if (!bernstein) return 1.0 + bet * g;
   const double psi = -std::log1p(-bet) - bet;
   const double half = (g - mean) * 0.5;
@@ -37,7 +37,7 @@ double PairedRules::payoff(double bet, double g, double mean) const {
 }
 
 void Pairing::add(double champion, double challenger, double weight, double level,
-                  const PairedRules& rules) noexcept {
+                  const PairedBetting& rules) noexcept {
   ++n;
   champion_loss += weight * champion;
   loss += weight * challenger;
@@ -45,7 +45,7 @@ void Pairing::add(double champion, double challenger, double weight, double leve
   double ahead = champion - challenger;
   if (std::isnan(ahead) || !(scale > 0.0 || std::isinf(ahead))) return;
   if (rules.coin) {
-    ahead *= rules.sign(static_cast<std::uint64_t>(number), blocks * rules.block + parts);
+    ahead *= rules.sign(static_cast<std::uint64_t>(number), blocks * rules.block + block_n);
   }
   double gain = ahead;
   double harm = -ahead;
@@ -54,20 +54,20 @@ void Pairing::add(double champion, double challenger, double weight, double leve
     harm = weight * -ahead / scale;
   }
   clips += std::fabs(gain) > 1.0 ? 1 : 0;
-  part += clipped(gain);
-  part_harm += clipped(harm);
-  if (++parts == rules.block) bet(rules);
+  block_gain += clipped(gain);
+  block_harm += clipped(harm);
+  if (++block_n == rules.block) bet(rules);
 }
 
-void Pairing::bet(const PairedRules& rules) noexcept {
+void Pairing::bet(const PairedBetting& rules) noexcept {
   const double wider = rules.clip / (rules.block_clip * static_cast<double>(rules.block));
-  const double gain = clipped(part * wider);
-  const double harm = clipped(part_harm * wider);
+  const double gain = clipped(block_gain * wider);
+  const double harm = clipped(block_harm * wider);
   ++blocks;
-  parts = 0;
-  part = part_harm = 0.0;
-  if (seen >= rules.warm_up) {
-    const auto count = static_cast<double>(seen);
+  block_n = 0;
+  block_gain = block_harm = 0.0;
+  if (blocks_since_restart >= rules.warm_up) {
+    const auto count = static_cast<double>(blocks_since_restart);
     const double mean = total / count;
     const double variance = squares / count - mean * mean + kLeastVariance;
     const double share = rules.bet(mean, variance);
@@ -77,7 +77,7 @@ void Pairing::bet(const PairedRules& rules) noexcept {
       against = odds_or_zero(against * rules.payoff(share, harm, -mean));
     }
   }
-  ++seen;
+  ++blocks_since_restart;
   total += gain;
   squares += gain * gain;
 }

@@ -7,7 +7,7 @@
 namespace chacha {
 
 // Twin: PairedBetting, PairedBernstein and Coin.
-struct PairedRules {
+struct PairedBetting {
   double margin = 0.005;
   std::int64_t block = 10;
   double clip = 3.0;
@@ -33,9 +33,9 @@ struct Pairing {
   std::int64_t n = 0;
   double reserve = 1.0, wealth = 0.0, against = 0.0;
   double scale = 0.0;
-  std::int64_t blocks = 0, parts = 0;
-  double part = 0.0, part_harm = 0.0;
-  std::int64_t seen = 0;
+  std::int64_t blocks = 0, block_n = 0;
+  double block_gain = 0.0, block_harm = 0.0;
+  std::int64_t blocks_since_restart = 0;
   double total = 0.0, squares = 0.0;
   std::int64_t clips = 0;
   double champion_loss = 0.0, loss = 0.0;
@@ -44,8 +44,8 @@ struct Pairing {
   double odds_against() const { return against + reserve; }
 
   void add(double champion, double challenger, double weight, double level,
-           const PairedRules& rules) noexcept;
-  void bet(const PairedRules& rules) noexcept;  // on the mean of a full block
+           const PairedBetting& rules) noexcept;
+  void bet(const PairedBetting& rules) noexcept;  // on the mean of a full block
 };
 
 }  // namespace chacha

@@ -9,20 +9,20 @@
 namespace chacha {
 
 // Twin: Blending and ChampionServes.
-struct BlendRules {
+struct Blending {
   std::int64_t burn_in = 100;
   std::int64_t early = 2;  // instead of burn_in, until the champion has had burn_in examples
   double decay = 0.999;
-  double noise = 0.5;
-  double wild = 3.0;
-  double harm = 0.005;
+  double standard_errors = 0.5;
+  double clip = 3.0;
+  double tolerance = 0.005;
   bool champion_only = false;
 };
 
 // What blending in one challenger would have gained: decayed sums of losses.
-struct Helping {
+struct BlendGain {
   std::int64_t n = 0;
-  double none = 0.0, half = 0.0, whole = 0.0, noise = 0.0, apart = 0.0;
+  double none = 0.0, half = 0.0, whole = 0.0, squares = 0.0, square_distance = 0.0;
 
   void add(double none_loss, double half_loss, double whole_loss, double distance,
            double decay) noexcept;
@@ -34,15 +34,15 @@ struct Serving {
   static constexpr std::uint32_t kNoChallenger = 0xffffffffU;
   std::uint32_t other = kNoChallenger;  // position among the challengers
   double share = 0.0;
-  double most = 0.0;  // the largest distance that counts
-  double lost = 0.0, champion_lost = 0.0;
+  double max_distance = 0.0;  // the largest distance that counts
+  double served_loss = 0.0, champion_loss = 0.0;
 
   double served(double champion, double challenger) const noexcept;
 };
 
 // Inline: they run for every challenger of every example.
-inline void Helping::add(double none_loss, double half_loss, double whole_loss, double distance,
-                         double decay) noexcept {
+inline void BlendGain::add(double none_loss, double half_loss, double whole_loss, double distance,
+                           double decay) noexcept {
   const double square = distance * distance;
   if (!std::isfinite(none_loss + half_loss + whole_loss + square)) return;
   ++n;
@@ -50,21 +50,22 @@ inline void Helping::add(double none_loss, double half_loss, double whole_loss, 
   half = half * decay + half_loss;
   whole = whole * decay + whole_loss;
   const double saved = none_loss - half_loss;
-  noise = noise * (decay * decay) + saved * saved;
-  apart += std::max(1.0 / static_cast<double>(n), 1.0 - decay) * (square - apart);
+  squares = squares * (decay * decay) + saved * saved;
+  const double share = std::max(1.0 / static_cast<double>(n), 1.0 - decay);
+  square_distance += share * (square - square_distance);
 }
 
-inline double Helping::gain(double share, double errors) const noexcept {
+inline double BlendGain::gain(double share, double errors) const noexcept {
   const double bend = 2.0 * (whole - 2.0 * half + none);
   const double slope = 4.0 * half - 3.0 * none - whole;
-  const double error = 2.0 * share * std::sqrt(noise);
+  const double error = 2.0 * share * std::sqrt(squares);
   return -(slope * share + bend * share * share) - errors * error;
 }
 
 inline double Serving::served(double champion, double challenger) const noexcept {
-  const double apart = challenger - champion;
-  if (std::isnan(apart)) return champion;
-  return champion + share * std::min(std::max(apart, -most), most);
+  const double distance = challenger - champion;
+  if (std::isnan(distance)) return champion;
+  return champion + share * std::min(std::max(distance, -max_distance), max_distance);
 }
 
 }  // namespace chacha

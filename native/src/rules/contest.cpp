@@ -59,19 +59,19 @@ void Contest::predicted(std::uint32_t model, double raw) noexcept {
 void Contest::charge(const ServedLoss& loss, double served, double y, double weight) noexcept {
   const double champion_loss = loss.loss(champion_raw_, y);
   const double none = weight * champion_loss;
-  const double lost = weight * loss.loss(served, y);
+  const double served_loss = weight * loss.loss(served, y);
   const double decay = blending_.decay;
-  if (std::isfinite(none + lost)) {
-    serving_.lost = serving_.lost * decay + lost;
-    serving_.champion_lost = serving_.champion_lost * decay + none;
+  if (std::isfinite(none + served_loss)) {
+    serving_.served_loss = serving_.served_loss * decay + served_loss;
+    serving_.champion_loss = serving_.champion_loss * decay + none;
   }
   for (std::size_t i = 0; i < challengers_.size(); ++i) {
     if (predicted_[i] == 0) continue;
     Challenger& challenger = challengers_[i];
-    const double apart = raw_[i] - champion_raw_;
+    const double distance = raw_[i] - champion_raw_;
     const double challenger_loss = loss.loss(raw_[i], y);
-    const double half = weight * loss.loss(champion_raw_ + 0.5 * apart, y);
-    challenger.helping.add(none, half, weight * challenger_loss, apart, decay);
+    const double half = weight * loss.loss(champion_raw_ + 0.5 * distance, y);
+    challenger.blend_gain.add(none, half, weight * challenger_loss, distance, decay);
     challenger.pairing.add(infinite_if_nan(champion_loss), infinite_if_nan(challenger_loss), weight,
                            level_, rules_);
   }
@@ -97,16 +97,16 @@ bool Contest::decide() noexcept {
 void Contest::choose_blend() noexcept {
   serving_.other = Serving::kNoChallenger;
   serving_.share = 0.0;
-  serving_.most = 0.0;
+  serving_.max_distance = 0.0;
   if (blending_.champion_only) return;
-  if (serving_.lost > serving_.champion_lost * (1.0 + blending_.harm)) return;
+  if (serving_.served_loss > serving_.champion_loss * (1.0 + blending_.tolerance)) return;
   const std::int64_t least = charged_ < blending_.burn_in ? blending_.early : blending_.burn_in;
   double best = 0.0;
   for (std::size_t i = 0; i < challengers_.size(); ++i) {
-    const Helping& helping = challengers_[i].helping;
-    if (helping.n < least) continue;
+    const BlendGain& blend_gain = challengers_[i].blend_gain;
+    if (blend_gain.n < least) continue;
     for (const double share : kShares) {
-      const double gain = helping.gain(share, blending_.noise);
+      const double gain = blend_gain.gain(share, blending_.standard_errors);
       if (!(gain > best)) continue;
       best = gain;
       serving_.other = static_cast<std::uint32_t>(i);
@@ -114,7 +114,8 @@ void Contest::choose_blend() noexcept {
     }
   }
   if (serving_.other == Serving::kNoChallenger) return;
-  serving_.most = blending_.wild * std::sqrt(challengers_[serving_.other].helping.apart);
+  serving_.max_distance =
+      blending_.clip * std::sqrt(challengers_[serving_.other].blend_gain.square_distance);
 }
 
 }  // namespace chacha

@@ -16,12 +16,12 @@ struct Challenger {
   std::uint32_t model;
   std::int64_t lease;
   Pairing pairing;
-  Helping helping;
+  BlendGain blend_gain;
 };
 
 class Contest {
  public:
-  void set_rules(const PairedRules& rules, const BlendRules& blending) {
+  void set_rules(const PairedBetting& rules, const Blending& blending) {
     rules_ = rules;
     blending_ = blending;
   }
@@ -52,8 +52,8 @@ class Contest {
  private:
   void choose_blend() noexcept;
 
-  PairedRules rules_;
-  BlendRules blending_;
+  PairedBetting rules_;
+  Blending blending_;
   std::uint32_t champion_ = 0;
   std::vector<Challenger> challengers_;
   Serving serving_;

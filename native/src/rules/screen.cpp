@@ -9,10 +9,10 @@ namespace chacha {
 
 void Screen::set(std::vector<std::vector<std::uint32_t>> products,
                  const std::vector<std::uint32_t>& cells) {
-  std::vector<Candidate> candidates;
+  std::vector<CandidateLearner> candidates;
   candidates.reserve(products.size());
   for (std::size_t i = 0; i < products.size(); ++i) {
-    Candidate candidate;
+    CandidateLearner candidate;
     candidate.groups = std::move(products[i]);
     candidate.mask = cells[i] - 1;
     candidate.cells.resize(cells[i]);
@@ -26,7 +26,7 @@ void Screen::set(std::vector<std::vector<std::uint32_t>> products,
 
 std::vector<Screen::Score> Screen::scores() const {
   std::vector<Score> scores;
-  for (const Candidate& candidate : candidates_) {
+  for (const CandidateLearner& candidate : candidates_) {
     scores.push_back({candidate.looks, candidate.gain});
   }
   return scores;
@@ -34,8 +34,8 @@ std::vector<Screen::Score> Screen::scores() const {
 
 std::size_t Screen::bytes() const {
   std::size_t total = active_.capacity() * sizeof(std::int64_t);
-  for (const Candidate& candidate : candidates_) {
-    total += sizeof(Candidate) + candidate.cells.size() * sizeof(Cell);
+  for (const CandidateLearner& candidate : candidates_) {
+    total += sizeof(CandidateLearner) + candidate.cells.size() * sizeof(Cell);
   }
   return total;
 }
@@ -70,7 +70,7 @@ std::size_t Screen::find_runs(const Example& example) noexcept {
 
 // Lists the features of a candidate's groups that are not zero, unless an earlier candidate has the
 // group too. Makes derived groups that no model has.
-void Screen::list_features(const Candidate& candidate, Example& example,
+void Screen::list_features(const CandidateLearner& candidate, Example& example,
                            Derivation& derivation) noexcept {
   for (const std::uint32_t group : candidate.groups) {
     if (group >= spans_.size() || spans_[group].listed) continue;
@@ -97,7 +97,7 @@ void Screen::list_features(const Candidate& candidate, Example& example,
   }
 }
 
-double Screen::width(const Candidate& candidate) const noexcept {
+double Screen::width(const CandidateLearner& candidate) const noexcept {
   double product = 1.0;
   std::size_t times = 0;
   for (std::size_t k = 0; k < candidate.groups.size(); ++k) {
@@ -130,7 +130,7 @@ void Screen::take_turns(Example& example, Derivation& derivation, double residua
                         double least) noexcept {
   credit_ = std::min(credit_ + share_ * least, least);
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
-    Candidate& candidate = candidates_[turn_];
+    CandidateLearner& candidate = candidates_[turn_];
     list_features(candidate, example, derivation);
     const double wide = width(candidate);
     if (wide > 0.0 && wide <= least) {
@@ -150,7 +150,7 @@ void Screen::take_turns(Example& example, Derivation& derivation, double residua
   }
 }
 
-void Screen::expand(const Candidate& candidate, const Example& example) noexcept {
+void Screen::expand(const CandidateLearner& candidate, const Example& example) noexcept {
   features_.clear();
   if (candidate.groups.size() != 2 || candidate.groups[0] == candidate.groups[1]) {
     visit(candidate, example, 0, 0, 0, 1.0);
@@ -170,7 +170,8 @@ void Screen::expand(const Candidate& candidate, const Example& example) noexcept
 }
 
 // As `train`, for the common case of a candidate with one feature.
-void Screen::train_one(Candidate& candidate, const Feature& feature, double residual) noexcept {
+void Screen::train_one(CandidateLearner& candidate, const Feature& feature,
+                       double residual) noexcept {
   Cell& cell = candidate.cells[feature.place];
   const double x = feature.value;
   const double guess = std::min(std::max(0.0 + cell.w * x, low_), high_);
@@ -198,7 +199,7 @@ void Screen::train_one(Candidate& candidate, const Feature& feature, double resi
   cell.w += update * x * cell.rate;
 }
 
-void Screen::visit(const Candidate& candidate, const Example& example, std::size_t depth,
+void Screen::visit(const CandidateLearner& candidate, const Example& example, std::size_t depth,
                    std::uint32_t start, std::uint32_t half, double value) noexcept {
   const Span span = spans_[candidate.groups[depth]];
   const bool last = depth + 1 == candidate.groups.size();
@@ -215,7 +216,7 @@ void Screen::visit(const Candidate& candidate, const Example& example, std::size
   }
 }
 
-void Screen::train(Candidate& candidate, double residual) noexcept {
+void Screen::train(CandidateLearner& candidate, double residual) noexcept {
   Cell* const cells = candidate.cells.data();
   double guess = 0.0;
   for (const Feature& feature : features_) guess += cells[feature.place].w * feature.value;

@@ -46,7 +46,7 @@ class Screen {
   struct Cell {
     double w = 0.0, adaptive = 0.0, norm = 0.0, rate = 0.0;
   };
-  struct Candidate {
+  struct CandidateLearner {
     std::vector<std::uint32_t> groups;
     std::uint32_t mask;
     std::int64_t looks = 0;
@@ -65,17 +65,18 @@ class Screen {
   };
 
   std::size_t find_runs(const Example& example) noexcept;
-  void list_features(const Candidate& candidate, Example& example, Derivation& derivation) noexcept;
-  double width(const Candidate& candidate) const noexcept;
+  void list_features(const CandidateLearner& candidate, Example& example,
+                     Derivation& derivation) noexcept;
+  double width(const CandidateLearner& candidate) const noexcept;
   void take_turns(Example& example, Derivation& derivation, double residual, double least) noexcept;
-  void expand(const Candidate& candidate, const Example& example) noexcept;
-  void visit(const Candidate& candidate, const Example& example, std::size_t depth,
+  void expand(const CandidateLearner& candidate, const Example& example) noexcept;
+  void visit(const CandidateLearner& candidate, const Example& example, std::size_t depth,
              std::uint32_t start, std::uint32_t half, double value) noexcept;
-  void train(Candidate& candidate, double residual) noexcept;
-  void train_one(Candidate& candidate, const Feature& feature, double residual) noexcept;
+  void train(CandidateLearner& candidate, double residual) noexcept;
+  void train_one(CandidateLearner& candidate, const Feature& feature, double residual) noexcept;
 
   double share_ = 0.0, rate_ = 0.5;
-  std::vector<Candidate> candidates_;
+  std::vector<CandidateLearner> candidates_;
   std::size_t turn_ = 0;
   std::int64_t rounds_ = 0, examples_ = 0;
   double credit_ = 0.0, low_ = 0.0, high_ = 0.0;

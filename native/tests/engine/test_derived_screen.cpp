@@ -228,7 +228,7 @@ TEST(a_screen_changes_no_model) {
     const std::vector<std::uint32_t> models = {
         engine.start(18, Options(), {{"bins(a,3)"}, {"bins(a,3)", "b"}}),
         engine.start(9, Options(), {{"lag(label,3)"}}), engine.start(18, Options(), {})};
-    engine.set_contest_rules(ServedLoss(), {}, BlendRules(), share, 0.5);
+    engine.set_contest_rules(ServedLoss(), {}, Blending(), share, 0.5);
     std::vector<Challenger> challengers;
     for (std::size_t k = 1; k < models.size(); ++k)
       challengers.push_back({models[k], std::int64_t{1} << 60, {}, {}});

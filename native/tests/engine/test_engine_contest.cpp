@@ -37,7 +37,7 @@ struct Setting {
     models.push_back(engine.start(18, Options(), {{"a", "b"}}, 0, 0.1F));
     models.push_back(engine.start(10, Options(), {{"user", "a"}, {"b", "b"}}));
     models.push_back(engine.start(18, Options(), {}));
-    BlendRules blending;
+    Blending blending;
     blending.burn_in = blending.early = 20;
     engine.set_contest_rules(ServedLoss(), {}, blending, 0.25, 0.5);
     Groups& groups = engine.groups();
@@ -113,7 +113,7 @@ TEST(what_is_served_is_the_blend) {
   Serving serving;
   serving.other = 1;
   serving.share = 0.25;
-  serving.most = 1e9;
+  serving.max_distance = 1e9;
   setting.engine.set_contest(setting.models[0], contest.challengers(), serving, 0.0, 0, false);
   CHECK(setting.engine.parse("3 |a f1 x2:0.5 |b f3"));
   setting.engine.predict();
@@ -128,7 +128,7 @@ TEST(what_is_served_is_the_blend) {
   CHECK_EQ(record.others[0], setting.models[2]);
   CHECK_EQ(record.shares[0], 0.25);
   CHECK_EQ(record.predictions[0], champion + 0.25 * (other - champion));
-  CHECK_EQ(contest.serving().lost, kSquare.loss(record.predictions[0], 3.0));
+  CHECK_EQ(contest.serving().served_loss, kSquare.loss(record.predictions[0], 3.0));
 }
 
 TEST(a_contest_with_wrong_numbers_is_refused) {
@@ -179,7 +179,7 @@ TEST(a_late_label_charges_who_foretold_it) {
   CHECK_EQ(contest.level(), 4.0);
   CHECK_EQ(contest.challengers()[0].pairing.loss, 0.25);
   CHECK_EQ(contest.challengers()[1].pairing.n, 0);
-  CHECK_EQ(contest.serving().lost, 1.0);
+  CHECK_EQ(contest.serving().served_loss, 1.0);
   CHECK_EQ(setting.engine.screen().examples(), 1);
 }
 

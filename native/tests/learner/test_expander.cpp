@@ -1,6 +1,5 @@
 // The expansion of examples: by an expander, and by the grid of a table.
 #include "learner/expander.hpp"
-
 #include "learner/live_bank.hpp"
 #include "learner/table_grid.hpp"
 #include "support/check.hpp"

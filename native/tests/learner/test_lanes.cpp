@@ -1,6 +1,5 @@
 // Lanes and the products of the models in them.
 #include "learner/lanes.hpp"
-
 #include "learner/live_bank.hpp"
 #include "support/check.hpp"
 

@@ -1,6 +1,5 @@
 // Places: where the weights of an index lie, in the wide table and in narrow ones.
 #include "learner/places.hpp"
-
 #include "support/check.hpp"
 #include "support/streams.hpp"
 

@@ -26,22 +26,22 @@ double odds(const Pairing& pairing) { return pairing.wealth + pairing.reserve; }
 double odds_against(const Pairing& pairing) { return pairing.against + pairing.reserve; }
 
 // One bet per example, clipped once.
-PairedRules single() {
-  PairedRules rules;
+PairedBetting single() {
+  PairedBetting rules;
   rules.block = 1;
   rules.clip = rules.block_clip = 3.0;
   rules.warm_up = 10;
   return rules;
 }
 
-PairedRules bernstein() {
-  PairedRules rules = single();
+PairedBetting bernstein() {
+  PairedBetting rules = single();
   rules.bernstein = true;
   return rules;
 }
 
-PairedRules blocks() {
-  PairedRules rules;
+PairedBetting blocks() {
+  PairedBetting rules;
   rules.block = 10;
   rules.clip = 3.0;
   rules.block_clip = 0.5;
@@ -52,13 +52,13 @@ PairedRules blocks() {
 // The state of the evidence, without counts and sums that are only reported.
 std::string stakes(const Pairing& p) {
   return print("%a %a %a %a %lld %a %a %lld %lld %a %a %lld", p.reserve, p.wealth, p.against,
-               p.scale, static_cast<long long>(p.blocks), p.part, p.part_harm,
-               static_cast<long long>(p.parts), static_cast<long long>(p.seen), p.total, p.squares,
-               static_cast<long long>(p.clips));
+               p.scale, static_cast<long long>(p.blocks), p.block_gain, p.block_harm,
+               static_cast<long long>(p.block_n), static_cast<long long>(p.blocks_since_restart),
+               p.total, p.squares, static_cast<long long>(p.clips));
 }
 
 // The mean payoff over g = low with probability p, else high.
-double mean_payoff(const PairedRules& rules, double bet, double mean, double low, double high,
+double mean_payoff(const PairedBetting& rules, double bet, double mean, double low, double high,
                    double p) {
   return p * rules.payoff(bet, low, mean) + (1.0 - p) * rules.payoff(bet, high, mean);
 }
@@ -67,7 +67,7 @@ double mean_payoff(const PairedRules& rules, double bet, double mean, double low
 
 TEST(odds_grow_with_gains) {
   Pairing pairing = begun();
-  const PairedRules rules = single();
+  const PairedBetting rules = single();
   double before = 0.0;
   for (int i = 0; i < 60; ++i) {
     pairing.add(1.0, 0.7, 1.0, 1.0, rules);
@@ -83,7 +83,7 @@ TEST(odds_grow_with_gains) {
 }
 
 TEST(odds_against_grow_with_harm) {
-  for (const PairedRules& rules : {single(), bernstein(), blocks()}) {
+  for (const PairedBetting& rules : {single(), bernstein(), blocks()}) {
     Pairing pairing = begun();
     for (int i = 0; i < 200; ++i) pairing.add(1.0, 1.3, 1.0, 1.0, rules);
     CHECK(odds_against(pairing) > rules.eliminates);
@@ -92,17 +92,17 @@ TEST(odds_against_grow_with_harm) {
 }
 
 TEST(what_is_not_bet_stays) {
-  const PairedRules rules = single();
+  const PairedBetting rules = single();
   Pairing pairing = begun();
   for (int i = 0; i < 10; ++i) pairing.add(1.0, 0.1, 1.0, 1.0, rules);  // looked at first
   CHECK(pairing.wealth == 0.5 && pairing.against == 0.5);
-  CHECK_EQ(pairing.seen, 10);
+  CHECK_EQ(pairing.blocks_since_restart, 10);
   pairing.add(1.0, 0.1, 1.0, 1.0, rules);
   CHECK(pairing.wealth > 0.5);
   CHECK_EQ(pairing.against, 0.5);
   CHECK_EQ(pairing.reserve, 0.5);  // it never is at stake
 
-  PairedRules even = rules;
+  PairedBetting even = rules;
   even.margin = 0.0;
   Pairing same = begun();
   for (int i = 0; i < 100; ++i) same.add(1.0, 1.0, 1.0, 1.0, even);  // a mean of 0 is on no side
@@ -110,13 +110,13 @@ TEST(what_is_not_bet_stays) {
 }
 
 TEST(a_block_is_one_bet) {
-  const PairedRules rules = blocks();
+  const PairedBetting rules = blocks();
   Pairing pairing = begun();
   for (int i = 1; i <= 60; ++i) {
     const double before = odds(pairing);
     pairing.add(1.0, 0.7, 1.0, 1.0, rules);
-    CHECK_EQ(pairing.parts, i % 10);
-    CHECK_EQ(pairing.seen, i / 10);
+    CHECK_EQ(pairing.block_n, i % 10);
+    CHECK_EQ(pairing.blocks_since_restart, i / 10);
     CHECK_EQ(odds(pairing) > before, i % 10 == 0 && i > 20);  // two blocks are only looked at
   }
   CHECK_EQ(pairing.blocks, 6);
@@ -126,7 +126,7 @@ TEST(a_block_is_one_bet) {
 }
 
 TEST(the_mean_of_a_block_is_clipped_too) {
-  PairedRules rules = blocks();
+  PairedBetting rules = blocks();
   rules.margin = 0.0;
   Pairing pairing = begun();
   for (int i = 0; i < 10; ++i)
@@ -136,11 +136,11 @@ TEST(the_mean_of_a_block_is_clipped_too) {
   for (int i = 0; i < 10; ++i) pairing.add(i == 0 ? 100.0 : 1.0, 1.0, 1.0, 1.0, rules);  // 3 of 10
   CHECK_EQ(pairing.clips, 1);
   CHECK(std::fabs(pairing.total - 1.6) < 1e-12);
-  CHECK_EQ(pairing.part, 0.0);
+  CHECK_EQ(pairing.block_gain, 0.0);
 }
 
 TEST(a_margin_is_not_harm) {
-  PairedRules rules = single();
+  PairedBetting rules = single();
   rules.margin = 0.1;
   Pairing pairing = begun();
   for (int i = 0; i < 500; ++i) pairing.add(1.0, 1.0, 1.0, 1.0, rules);  // no better, and no worse
@@ -149,11 +149,11 @@ TEST(a_margin_is_not_harm) {
 }
 
 TEST(the_scale_freezes) {
-  const PairedRules rules = single();
+  const PairedBetting rules = single();
   Pairing pairing = begun();
   pairing.add(1.0, 0.5, 1.0, 0.0, rules);  // nothing is known of the champion yet
   CHECK_EQ(pairing.scale, 0.0);
-  CHECK_EQ(pairing.seen, 0);
+  CHECK_EQ(pairing.blocks_since_restart, 0);
   CHECK_EQ(pairing.n, 1);
   pairing.add(1.0, 0.5, 1.0, 2.0, rules);
   CHECK_EQ(pairing.scale, rules.clip * 2.0);
@@ -165,7 +165,7 @@ TEST(the_scale_freezes) {
 }
 
 TEST(clips_are_counted) {
-  PairedRules rules = single();
+  PairedBetting rules = single();
   rules.margin = 0.0;
   Pairing pairing = begun();
   pairing.add(3.0, 0.0, 1.0, 1.0, rules);  // just the scale
@@ -180,7 +180,7 @@ TEST(clips_are_counted) {
 }
 
 TEST(losses_that_are_no_numbers_are_no_evidence) {
-  for (const PairedRules& rules : {single(), bernstein(), blocks()}) {
+  for (const PairedBetting& rules : {single(), bernstein(), blocks()}) {
     Pairing pairing = begun();
     for (int i = 0; i < 30; ++i) pairing.add(1.0, 0.7, 1.0, 1.0, rules);
     const std::string before = stakes(pairing);
@@ -198,7 +198,7 @@ TEST(losses_that_are_no_numbers_are_no_evidence) {
 }
 
 TEST(odds_never_fall_below_nothing) {
-  PairedRules rules = single();
+  PairedBetting rules = single();
   rules.most = 0.999;
   Rng rng(60);
   Pairing pairing = begun();
@@ -212,7 +212,7 @@ TEST(odds_never_fall_below_nothing) {
 }
 
 TEST(a_bet_is_a_share) {
-  for (const PairedRules& rules : {single(), bernstein()}) {
+  for (const PairedBetting& rules : {single(), bernstein()}) {
     for (double mean = -1.0; mean <= 1.0; mean += 0.05) {
       for (double variance = 1e-4; variance < 1.0; variance *= 2.0) {
         const double bet = rules.bet(mean, variance);
@@ -227,7 +227,7 @@ TEST(a_bet_is_a_share) {
 
 // No bet has a positive mean payoff if g is low or high with a mean of at most 0.
 TEST(nothing_is_won_on_average_by_nothing) {
-  for (const PairedRules& rules : {single(), bernstein()}) {
+  for (const PairedBetting& rules : {single(), bernstein()}) {
     for (double bet = 0.0; bet < 0.99; bet += 0.09) {
       for (double mean = 0.0; mean <= 1.0; mean += 0.1) {
         for (double low = -1.0; low < 0.0; low += 0.1) {
@@ -245,7 +245,7 @@ TEST(nothing_is_won_on_average_by_nothing) {
 
 // exp(λ·g/2 - ψ·((g - m)/2)²) <= exp(λ·m/2)·(1 + λ·(g - m)/2), point by point.
 TEST(the_bernstein_payoff_stays_below_its_bound) {
-  const PairedRules rules = bernstein();
+  const PairedBetting rules = bernstein();
   for (double bet = 0.0; bet < 0.99; bet += 0.03) {
     for (double mean = -1.0; mean <= 1.0; mean += 0.05) {
       for (double g = -1.0; g <= 1.0; g += 0.05) {
@@ -260,7 +260,7 @@ TEST(the_bernstein_payoff_stays_below_its_bound) {
 
 // A coin removes a real difference: over many challengers few reach odds of 1/0.05.
 TEST(a_coin_makes_challengers_equal) {
-  PairedRules rules = single();
+  PairedBetting rules = single();
   rules.margin = 0.0;
   rules.coin = true;
   rules.seed = 5;
@@ -280,7 +280,7 @@ TEST(a_coin_makes_challengers_equal) {
 }
 
 TEST(coins_are_those_of_python) {
-  PairedRules rules;
+  PairedBetting rules;
   rules.seed = 1;
   rules.coin_block = 10;
   const std::pair<std::int64_t, double> known[] = {{0, 1.0},  {9, 1.0},  {10, 1.0},

@@ -1,8 +1,7 @@
 // The contest: which challenger is blended in, and when a decision is due.
-#include "rules/contest.hpp"
-
 #include <cmath>
 
+#include "rules/contest.hpp"
 #include "support/check.hpp"
 
 using namespace chacha;
@@ -25,7 +24,7 @@ struct Ring {
   Contest contest;
 
   explicit Ring(std::size_t challengers, std::int64_t lease = kNever, bool decide_anyway = false,
-                const PairedRules& rules = {}, const BlendRules& blending = {}) {
+                const PairedBetting& rules = {}, const Blending& blending = {}) {
     contest.set_rules(rules, blending);
     std::vector<Challenger> all;
     for (std::uint32_t i = 0; i < challengers; ++i) all.push_back(challenger(8 + i, lease));
@@ -59,15 +58,15 @@ TEST(who_helps_is_blended_in) {
     if (first == 0) first = i;
     CHECK_EQ(serving.other, 1U);
     CHECK_EQ(serving.share, 0.5);
-    CHECK(std::fabs(serving.most - 3.0 * 2.0) < 1e-9);
+    CHECK(std::fabs(serving.max_distance - 3.0 * 2.0) < 1e-9);
     CHECK_EQ(ring.served({1.0, 3.0, -1.0}), 0.0);
   }
   CHECK_EQ(first, 2);  // in the beginning: nobody is known better
-  CHECK(ring.contest.serving().lost < ring.contest.serving().champion_lost);
+  CHECK(ring.contest.serving().served_loss < ring.contest.serving().champion_loss);
 }
 
 TEST(whoever_serves_alone_is_a_share_of_one) {
-  PairedRules unmoved;
+  PairedBetting unmoved;
   unmoved.warm_up = 1000;  // nobody is promoted
   Ring ring(1, kNever, false, unmoved);
   for (int i = 0; i < 110; ++i) ring.round({1.0, 0.0}, 0.0);
@@ -76,7 +75,7 @@ TEST(whoever_serves_alone_is_a_share_of_one) {
 }
 
 TEST(blending_ends_where_it_harms) {
-  BlendRules blending;
+  Blending blending;
   blending.burn_in = blending.early = 10;
   Ring ring(1, kNever, false, {}, blending);
   for (int i = 0; i < 40; ++i) ring.round({i % 2 == 0 ? 1.0 : -1.0, i % 2 == 0 ? -1.0 : 1.0}, 0.0);
@@ -87,7 +86,7 @@ TEST(blending_ends_where_it_harms) {
     alone = ring.contest.serving().other == Serving::kNoChallenger;
   }
   CHECK(alone);
-  BlendRules never = blending;
+  Blending never = blending;
   never.champion_only = true;
   Ring other(1, kNever, false, {}, never);
   for (int i = 0; i < 40; ++i) other.round({i % 2 == 0 ? 1.0 : -1.0, i % 2 == 0 ? -1.0 : 1.0}, 0.0);
@@ -104,7 +103,7 @@ TEST(needed_odds_are_an_event) {
 }
 
 TEST(worse_challengers_are_an_event_after_some_patience) {
-  PairedRules rules;
+  PairedBetting rules;
   rules.patience = 300;
   Ring ring(1, kNever, false, rules);
   int steps = 1;

@@ -109,7 +109,7 @@ inline Step contest(std::int64_t lease) {
     Serving serving = before.serving();
     serving.other = challengers.empty() ? Serving::kNoChallenger : 0;
     serving.share = 0.25;
-    serving.most = 1.0;
+    serving.max_distance = 1.0;
     world.engine.set_contest(world.models[0], std::move(challengers), serving, before.level(),
                              before.charged(), false);
   };

@@ -122,19 +122,20 @@ inline std::string picture(const Standing& s) {
 inline std::string picture(const Contest& contest) {
   const Serving& s = contest.serving();
   std::string all = print("%u of %zu, %u %a %a %a %a\n", contest.champion(), contest.live(),
-                          s.other, s.share, s.most, s.lost, s.champion_lost);
+                          s.other, s.share, s.max_distance, s.served_loss, s.champion_loss);
   all += print("%a %lld\n", contest.level(), static_cast<long long>(contest.charged()));
   for (const Challenger& c : contest.challengers()) {
     const Pairing& p = c.pairing;
-    const Helping& h = c.helping;
+    const BlendGain& h = c.blend_gain;
     all += print("%u %lld %lld %lld %a %a %a %a %a %a %lld\n", c.model,
                  static_cast<long long>(c.lease), static_cast<long long>(p.n),
-                 static_cast<long long>(p.seen), p.reserve, p.wealth, p.against, p.scale, p.total,
-                 p.squares, static_cast<long long>(p.clips));
+                 static_cast<long long>(p.blocks_since_restart), p.reserve, p.wealth, p.against,
+                 p.scale, p.total, p.squares, static_cast<long long>(p.clips));
     all += print("%lld %lld %a %a\n", static_cast<long long>(p.blocks),
-                 static_cast<long long>(p.parts), p.part, p.part_harm);
-    all += print("%a %a %lld %a %a %a %a %a\n", p.champion_loss, p.loss,
-                 static_cast<long long>(h.n), h.none, h.half, h.whole, h.noise, h.apart);
+                 static_cast<long long>(p.block_n), p.block_gain, p.block_harm);
+    all +=
+        print("%a %a %lld %a %a %a %a %a\n", p.champion_loss, p.loss, static_cast<long long>(h.n),
+              h.none, h.half, h.whole, h.squares, h.square_distance);
   }
   return all;
 }

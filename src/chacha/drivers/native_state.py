@@ -146,9 +146,9 @@ class ContestSync:
             burn_in=blending.burn_in,
             early=blending.early,
             decay=blending.decay,
-            noise=blending.standard_errors,
-            wild=blending.clip,
-            harm=blending.tolerance,
+            standard_errors=blending.standard_errors,
+            blend_clip=blending.clip,
+            tolerance=blending.tolerance,
             champion_only=isinstance(blending, ChampionServes),
             share=core.screening.share,
             rate=core.screening.rate,
@@ -169,10 +169,10 @@ class ContestSync:
         serving.served_loss, serving.champion_loss = losses
         live = core.B
         serving.other = None if other < 0 else live[other]
-        for c, (_, _, pairing, helping) in zip(live, challengers, strict=True):
+        for c, (_, _, pairing, gain) in zip(live, challengers, strict=True):
             for name, value in zip(PAIRING, pairing, strict=True):
                 setattr(core.pairings[c], name, value)
-            serving.gains[c] = BlendGain(*helping)
+            serving.gains[c] = BlendGain(*gain)
 
     def push(self, models: Mapping[Config, int], decide_anyway: bool) -> None:
         """Copy the core's decisions into the engine."""
@@ -180,9 +180,9 @@ class ContestSync:
         live = core.B
         challengers: list[Any] = []
         for c in live:
-            pairing, helping = core.pairings[c], serving.gains.get(c) or BlendGain()
+            pairing, gain = core.pairings[c], serving.gains.get(c) or BlendGain()
             challengers.append(
-                (models[c], core.lease[c], _PAIRING_FIELDS(pairing), _HELPING_FIELDS(helping))
+                (models[c], core.lease[c], _PAIRING_FIELDS(pairing), _GAIN_FIELDS(gain))
             )
         decide_anyway = decide_anyway or core.decide_anyway
         other = -1 if serving.other is None else live.index(serving.other)
@@ -198,8 +198,8 @@ PAIRING = (
     *("block_gain", "block_harm", "blocks_since_restart", "total", "squares", "clips"),
     *("champion_loss", "loss"),
 )
-HELPING = ("n", "none", "half", "whole", "squares", "square_distance")
-_PAIRING_FIELDS, _HELPING_FIELDS = attrgetter(*PAIRING), attrgetter(*HELPING)
+BLEND_GAIN = ("n", "none", "half", "whole", "squares", "square_distance")
+_PAIRING_FIELDS, _GAIN_FIELDS = attrgetter(*PAIRING), attrgetter(*BLEND_GAIN)
 
 
 class NativeScreen:
