@@ -21,13 +21,13 @@ Read = tuple[dict[str, list[tuple[int, float]]], float | None, float, float, str
 
 def native(line: str) -> Read | None:
     """What the native parser reads, groups of one name together as parse_line has them."""
-    found = read_line(line)
-    if found is None:
+    parsed = read_line(line)
+    if parsed is None:
         return None
     groups: dict[str, list[tuple[int, float]]] = {}
-    for name, features in found[0]:
+    for name, features in parsed[0]:
         groups.setdefault(name, []).extend(features)
-    return groups, *found[1:]
+    return groups, *parsed[1:]
 
 
 def plain(line: str) -> Read | None:
@@ -125,11 +125,11 @@ def test_vw_itself_reads_the_same_features(line: str) -> None:
     (parsed,) = _vw._parse(line)
     for letter, pairs in expected.items():
         count = parsed.num_features_in(letter)
-        seen = [
+        vw_pairs = [
             (parsed.feature(letter, i) // STRIDE % 2**18, parsed.feature_weight(letter, i))
             for i in range(count)
         ]
-        assert seen == pairs
+        assert vw_pairs == pairs
     assert parsed.get_simplelabel_label() == read[1]
     assert parsed.get_simplelabel_weight() == read[2]
     assert parsed.get_simplelabel_initial() == read[3]

@@ -51,12 +51,12 @@ def test_a_run_over_texts_is_that_of_the_reference(missing: Missing) -> None:
     """Which makes examples of the rows, one by one."""
     spec = TableSpec(target="y", kinds={"a": Kind.TEXT, "b": Kind.TEXT}, missing=missing)
     table = documents(600)
-    seen = []
+    runs = []
     for pool in (NativePool(), ReferencePool()):
         model = ChaCha.paper(budget=3, seed=1, pool=pool)
         summary = model.run(table, table=spec)
-        seen.append((summary.loss, summary.examples, [str(d) for d in model.decisions]))
-    assert seen[0] == seen[1]
+        runs.append((summary.loss, summary.examples, [str(d) for d in model.decisions]))
+    assert runs[0] == runs[1]
 
 
 def test_texts_out_of_order_are_refused() -> None:

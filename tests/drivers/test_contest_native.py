@@ -261,12 +261,12 @@ def test_who_served_is_told_by_steps_and_by_records() -> None:
     stepped, _ = pair(first_lease=60)
     steps = [(s.prediction, s.served_by) for s in stepped.steps(chacha.sources.Rows(lines))]
     recorded, _ = pair(first_lease=60)
-    found: list[tuple[float, Config | Blend]] = []
+    records: list[tuple[float, Config | Blend]] = []
     for chunk in recorded.chunks(chacha.sources.Rows(lines), record=True):
         assert chunk.served is not None
-        found += zip(chunk.served.predictions, chunk.served.served_by, strict=True)
-    assert found == steps
-    assert {type(by) for _, by in found} == {Config, Blend}
+        records += zip(chunk.served.predictions, chunk.served.served_by, strict=True)
+    assert records == steps
+    assert {type(by) for _, by in records} == {Config, Blend}
 
 
 HASHED = """

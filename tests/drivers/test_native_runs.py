@@ -111,14 +111,14 @@ def messy(n: int, late: int, seed: int = 0) -> list[str]:
     """Rows without a label, rows that cannot be read, tabs, words; a group that comes late."""
     rng = random.Random(seed)
     bad = ["", "|a x:1", "1 |a x:inf", "nan |a x", "no bar here", "1 |a 1:", "1 -1 |a x", " \t"]
-    found = []
+    lines = []
     for i, line in enumerate(lines_of("interactions", n, seed=5)):
         while rng.random() < 0.1:
-            found.append(rng.choice(bad))
+            lines.append(rng.choice(bad))
         line = f"ignored\t{line}" if rng.random() < 0.02 else line
         line += rng.choice(["", "", "", " |a 0:0.5", " |e w=\u00e9 ", " |"])
-        found.append(line + (f" |late {i % 3}:{rng.uniform(-1, 1)}" if i >= late else ""))
-    return [*found, *bad]
+        lines.append(line + (f" |late {i % 3}:{rng.uniform(-1, 1)}" if i >= late else ""))
+    return [*lines, *bad]
 
 
 @pytest.mark.parametrize("way", WAYS)

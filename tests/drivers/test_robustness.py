@@ -280,12 +280,12 @@ def test_a_line_of_megabytes() -> None:
         "1 " + "|" * 300_000,
         "1 |a " + " " * 3_000_000 + "x",
     ):
-        told = ""
+        message = ""
         try:
             each.learn_one(line)
         except ChaChaError as error:
-            told = str(error)
-        assert len(told) < 1000
+            message = str(error)
+        assert len(message) < 1000
     assert each.examples >= 4
 
 
@@ -335,11 +335,11 @@ def test_an_idle_model_costs_kilobytes() -> None:
     lines = lines_of("interactions", 5)
 
     def some(count: int) -> list[ChaCha]:
-        found = [ChaCha() for _ in range(count)]
-        for each in found:
+        models = [ChaCha() for _ in range(count)]
+        for each in models:
             for line in lines:
                 each.learn_one(line)
-        return found
+        return models
 
     some(20)
     gc.collect()

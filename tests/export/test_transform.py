@@ -86,12 +86,12 @@ def test_vw_predicts_what_the_champion_predicts(
     expected = [champion_says(model, row) for row in chacha.open_source(str(source))]  # type: ignore[arg-type]
     assert found == expected
     assert len(set(expected)) > 100
-    told = [line for line in done.stderr.splitlines() if line.startswith("to predict: vw ")]
-    words = shlex.split(told[0].removeprefix("to predict: vw "))
+    printed = [line for line in done.stderr.splitlines() if line.startswith("to predict: vw ")]
+    words = shlex.split(printed[0].removeprefix("to predict: vw "))
     words[words.index("predictions.txt")] = str(tmp_path / "p.txt")
     workspace(*words).finish()
-    printed = [float(line) for line in (tmp_path / "p.txt").read_text().split()]
-    assert printed == pytest.approx(expected, abs=1e-5)
+    predictions = [float(line) for line in (tmp_path / "p.txt").read_text().split()]
+    assert predictions == pytest.approx(expected, abs=1e-5)
 
 
 def test_vw_learns_anew_from_the_text(tuned: tuple[ChaCha, Path], tmp_path: Path) -> None:
@@ -101,8 +101,8 @@ def test_vw_learns_anew_from_the_text(tuned: tuple[ChaCha, Path], tmp_path: Path
     out = tmp_path / "out.vw"
     words = ("transform", str(folder / "rides.csv"), "-m", str(folder / "m.vw"), "--limit", "1500")
     done = cli(*words, "-o", str(out))
-    told = next(line for line in done.stderr.splitlines() if line.startswith("to learn anew: "))
-    command, _, comment = told.removeprefix("to learn anew: vw -d ").partition("  # ")
+    printed = next(line for line in done.stderr.splitlines() if line.startswith("to learn anew: "))
+    command, _, comment = printed.removeprefix("to learn anew: vw -d ").partition("  # ")
     assert command == f"{shlex.quote(str(out))} {model.champion.vw_args()}"
     assert comment.split(", ")[: len(model.champion.derived)] == list(model.champion.derived)
     init = {"interactions": config.interactions, **config.values}
@@ -197,11 +197,11 @@ def test_what_tells_of_earlier_rows_goes_on(tmp_path: Path, loss: chacha.losses.
         text = line()
         if i % 7 == 0:  # a row without a label is predicted, and leaves no trace
             text = text[text.index("|") :]
-        made = transform.line(text)
-        assert vw.predict(made) == champion_says(model, chacha.data.parse_line(text))
+        transformed = transform.line(text)
+        assert vw.predict(transformed) == champion_says(model, chacha.data.parse_line(text))
         if i % 7:
             model.learn_one(text)
-            vw.learn(made)
+            vw.learn(transformed)
     vw.finish()
     assert not transform.changed
 
@@ -212,30 +212,33 @@ def test_the_text_is_what_a_person_would_write() -> None:
     )
     for i in range(300):
         model.learn_one(f"{i} |t c:{i % 50 + 1} |h h:{i % 24}")
-    made = Transform.of(model)
-    assert made.groups == ("bins(t,3)", "lag(label,1)", "onehot(h)")
-    assert made.line("2 |t c:13 |h h:7") == (
+    transform = Transform.of(model)
+    assert transform.groups == ("bins(t,3)", "lag(label,1)", "onehot(h)")
+    assert transform.line("2 |t c:13 |h h:7") == (
         "2 |t c:13 |h h:7 |bins(t,3) c@1:0.5 c@25:0.5 |lag(label,1) label.1:299.0 |onehot(h) h=7"
     )
-    assert made.line("|t c:1000") == "|t c:1000 |bins(t,3) c@50 |lag(label,1) label.1:2.0"
-    assert made.line("|h h:99 |u v") == "|h h:99 |u v |lag(label,1) label.1:2.0 |onehot(h) h=99"
+    assert transform.line("|t c:1000") == "|t c:1000 |bins(t,3) c@50 |lag(label,1) label.1:2.0"
     assert (
-        made.line("|bins(t,3) mine |t c:1 ") == "|t c:1 |bins(t,3) mine |lag(label,1) label.1:2.0"
+        transform.line("|h h:99 |u v") == "|h h:99 |u v |lag(label,1) label.1:2.0 |onehot(h) h=99"
     )
-    assert made.line("|bins(t,3) mine") == "|bins(t,3) mine |lag(label,1) label.1:2.0"
+    assert (
+        transform.line("|bins(t,3) mine |t c:1 ")
+        == "|t c:1 |bins(t,3) mine |lag(label,1) label.1:2.0"
+    )
+    assert transform.line("|bins(t,3) mine") == "|bins(t,3) mine |lag(label,1) label.1:2.0"
 
 
 def test_a_group_that_the_champion_does_not_have_is_left_out(tmp_path: Path) -> None:
     """Flags of missing cells that the stream brings are for models that have them."""
-    for features, kept in ((["lag(b,1)"], ""), (["lag(b,1)", "missing(a)"], " |missing(a) a")):
+    for features, flag in ((["lag(b,1)"], ""), (["lag(b,1)", "missing(a)"], " |missing(a) a")):
         model = ChaCha(budget=1, space=SPACE, init={"features": features})
         for i in range(50):
             model.learn_one(f"{i} |b y |missing(a) a" if i % 3 else f"{i} |b y |a a:{i}")
         path = tmp_path / f"m{len(features)}.vw"
         model.to_vw(path)
         transform = Transform.load(path)
-        assert transform.line("|b y |missing(a) a |c x") == f"|b y |c x |lag(b,1) y.1{kept}"
-        if not kept:
+        assert transform.line("|b y |missing(a) a |c x") == f"|b y |c x |lag(b,1) y.1{flag}"
+        if not flag:
             assert transform.line("|missing(b) b") == "|lag(b,1) y.1"
 
 
@@ -252,8 +255,8 @@ def test_empty_cells_of_a_table_and_whoever_derives(tmp_path: Path, pool: str) -
     model.to_vw(path)
     rows = [row for row in model.open(str(source)) if isinstance(row, chacha.Example)]
     cli("transform", str(source), "-m", str(path), "-o", str(out))
-    made = Transform.of(model)
-    assert [made.example(row).line for row in rows] == out.read_text().splitlines()
+    transform = Transform.of(model)
+    assert [transform.example(row).line for row in rows] == out.read_text().splitlines()
     assert "|missing(temp) temp" in out.read_text()
     vw = workspace("-t", "-i", str(path))
     fixed = Transform.load(path)
@@ -400,7 +403,7 @@ def test_whatever_stands_in_the_file_is_taken_or_told(tmp_path: Path) -> None:
             except PoolError as error:
                 refused.append(str(error))
     assert len(refused) > 300
-    assert all(told.startswith(f"{beside}: ") for told in refused)
+    assert all(message.startswith(f"{beside}: ") for message in refused)
 
 
 @pytest.mark.parametrize(
@@ -464,8 +467,8 @@ def test_vw_may_go_on_with_the_model(tmp_path: Path) -> None:
 
 def test_functions_of_ones_own(tmp_path: Path) -> None:
     path = tmp_path / "m.vw"
-    own = {"size": lambda row: {"n": len(row), "a b": row["x"]}}
-    space: Any = {"features": DerivedFeatures(kinds=(), functions=own)}
+    functions = {"size": lambda row: {"n": len(row), "a b": row["x"]}}
+    space: Any = {"features": DerivedFeatures(kinds=(), functions=functions)}
     model = ChaCha(budget=1, space=space, init={"features": ["own(size)"]})
     for i in range(50):
         model.learn_one(f"{i} |a x:{i + 1} |b y")
@@ -474,10 +477,10 @@ def test_functions_of_ones_own(tmp_path: Path) -> None:
         PoolError, match=r"own\(size\) is a function of yours, which a file cannot contain"
     ):
         Transform.load(path)
-    told = cli("transform", "-", "-m", str(path), "-o", "-", stdin="1 |a x\n", rc=1).stderr
-    assert "transform in Python: chacha.Transform.load(" in told
+    stderr = cli("transform", "-", "-m", str(path), "-o", "-", stdin="1 |a x\n", rc=1).stderr
+    assert "transform in Python: chacha.Transform.load(" in stderr
     vw = workspace("-t", "-i", str(path))
-    for transform in (Transform.load(path, own), Transform.of(model)):
+    for transform in (Transform.load(path, functions), Transform.of(model)):
         text = transform.line("|a x:3 |b y")
         assert text == "|a x:3 |b y |own(size) n:2.0 a%20b:3.0"
         assert vw.predict(text) == model.predict_one("|a x:3 |b y")
@@ -521,9 +524,9 @@ def test_the_command_line_and_its_errors(tmp_path: Path) -> None:
     small(path)
     source.write_text("1 |t c:3 |h h:5\n" * 3)
     words = ("transform", str(source), "-m", str(path))
-    for name, told in (("o.vw.gz", " -d "), ("o.vw.zst", "zstd -dc "), ("o.vw", " -d ")):
+    for name, expected in (("o.vw.gz", " -d "), ("o.vw.zst", "zstd -dc "), ("o.vw", " -d ")):
         done = cli(*words, "-o", str(tmp_path / name))
-        assert f"{told}{tmp_path / name}" in done.stderr
+        assert f"{expected}{tmp_path / name}" in done.stderr
         assert sum("|bins(t,3) c@" in row.line for row in chacha.open_source(tmp_path / name)) == 3  # type: ignore[union-attr]
     for taken in (source, path, Path(features_path(path))):
         before = taken.read_bytes()
@@ -535,15 +538,15 @@ def test_the_command_line_and_its_errors(tmp_path: Path) -> None:
     cli(*words, rc=2)
     nowhere = cli("transform", str(source), "-m", "nowhere.vw", "-o", "-", rc=1).stderr
     assert "nowhere.vw: cannot be read: No such file" in nowhere
-    told = cli("transform", str(source), "-m", str(source), "-o", "-", rc=1).stderr
-    assert "is not a VW model" in told
+    stderr = cli("transform", str(source), "-m", str(source), "-o", "-", rc=1).stderr
+    assert "is not a VW model" in stderr
     assert "no such file" in cli("transform", "no.csv", "-m", str(path), "-o", "-", rc=1).stderr
 
 
 def test_run_does_not_write_over_its_own_features(tmp_path: Path) -> None:
     out = str(tmp_path / "m.vw")
     words = ("run", "synth:fried,n=9", "-q", "--to-vw", out)
-    told = cli(*words, "--json", features_path(out), rc=2).stderr
-    assert "--json writes there too" in told
+    stderr = cli(*words, "--json", features_path(out), rc=2).stderr
+    assert "--json writes there too" in stderr
     cli(*words)
     assert [p.name for p in tmp_path.iterdir()] == ["m.vw"]

@@ -48,11 +48,11 @@ class Both:
         return {name: [(f.hashed, f.value) for f in made[name]] for name in self.names}
 
     def native(self, line: str) -> Found:
-        found = self.pool.engine.derived(line, self.names)
-        assert found is not None
+        groups = self.pool.engine.derived(line, self.names)
+        assert groups is not None
         return {
-            name: [(hash_name(feature, hash_name(name, 0)), value) for feature, value in own]
-            for name, own in zip(self.names, found, strict=True)
+            name: [(hash_name(feature, hash_name(name, 0)), value) for feature, value in features]
+            for name, features in zip(self.names, groups, strict=True)
         }
 
     def learn(self, line: str) -> None:
@@ -172,13 +172,13 @@ def test_logs_turns_and_values_are_what_their_names_say() -> None:
     both = compared(lines, names, first=50)
     for x in (1.0, 6.0, 12.0, 23.0, 7.5, -3.0, 1e30):
         made = both.derivation.derive(parse_line(line_of(x))).derived
-        found = {name: {f.name: f.value for f in made[name]} for name in names}
-        assert found["log(a)"] == pytest.approx({"x": math.copysign(math.log1p(abs(x)), x)})
+        values = {name: {f.name: f.value for f in made[name]} for name in names}
+        assert values["log(a)"] == pytest.approx({"x": math.copysign(math.log1p(abs(x)), x)})
         if x < 1e6:
             turn = {"x.sin": math.sin(math.tau * x / 24), "x.cos": math.cos(math.tau * x / 24)}
             shown = {key: value for key, value in turn.items() if abs(value) > 1e-7}
-            assert found["cyclic(a,24)"] == pytest.approx(shown, abs=1e-6)
-        assert found["onehot(a)"] == {f"x={short_text(float(np.float32(x)))}": 1.0}
+            assert values["cyclic(a,24)"] == pytest.approx(shown, abs=1e-6)
+        assert values["onehot(a)"] == {f"x={short_text(float(np.float32(x)))}": 1.0}
         assert both.native(line_of(x)) == both.python(line_of(x))
 
 
@@ -205,15 +205,15 @@ def test_lags_and_means_are_those_of_the_examples_learned(count: int) -> None:
         x, y = rng.choice([0.0, 1.5, rng.gauss(0, 1)]), rng.choice([0.0, float(i), rng.random()])
         y = float(np.float32(y))
         row = parse_line(f"{y!r}e+0 |a x:{x!r}e+0")
-        made = both.derivation.derive(row).derived
+        groups = both.derivation.derive(row).derived
         lags = {f"label.{k}": labels[-k] for k in range(1, min(count, i) + 1) if labels[-k]}
-        assert {f.name: f.value for f in made[names[0]]} == lags
+        assert {f.name: f.value for f in groups[names[0]]} == lags
         lags = {f"x.{k}": values[-k] for k in range(1, min(count, i) + 1) if values[-k]}
-        assert {f.name: f.value for f in made[names[1]]} == lags
+        assert {f.name: f.value for f in groups[names[1]]} == lags
         for name, past, share in ((names[2], labels, 0.25), (names[3], values, 0.1)):
             shares = np.array([share * (1 - share) ** k for k in range(i)][::-1])
             shares[:1] = (1 - share) ** max(i - 1, 0)  # the first counts for all before it
-            assert sum(f.value for f in made[name]) == pytest.approx(
+            assert sum(f.value for f in groups[name]) == pytest.approx(
                 float(np.dot(shares, past)), abs=1e-4
             )
         assert both.native(row.line) == both.python(row.line)
@@ -308,15 +308,15 @@ def test_derived_features_are_read_back_from_text_exactly(lines: list[str]) -> N
     derivation = Derivation(4)
     derivation.add(NAMES)
     for line in lines:
-        made = derivation.derive(parse_line(line))
-        read = parse_line(made.derived_text(NAMES)).groups
+        example = derivation.derive(parse_line(line))
+        read = parse_line(example.derived_text(NAMES)).groups
         for name in NAMES:
-            own = [(f.value, f.hashed) for f in made.derived[name]]
-            assert [(f.value, f.hashed) for f in read[name]] == own
-        rest = parse_line(made.line)
-        assert rest.groups == {n: made.groups[n] for n in made.groups} or not made.groups
+            expected = [(f.value, f.hashed) for f in example.derived[name]]
+            assert [(f.value, f.hashed) for f in read[name]] == expected
+        rest = parse_line(example.line)
+        assert rest.groups == {n: example.groups[n] for n in example.groups} or not example.groups
         assert not {"missing(a)", "own(me)"} & rest.groups.keys()
-        derivation.observe(made)
+        derivation.observe(example)
 
 
 def test_many_columns_are_tracked_up_to_a_bound() -> None:
@@ -375,12 +375,12 @@ def test_groups_that_examples_bring_are_set_apart() -> None:
     derivation = Derivation(8)
     derivation.add(["own(me)"])
     row = parse_line("1 0.5 'tag|a:2 x:3 :4|missing(a) x |b y |own(me) z:0.5")
-    made = derivation.derive(row)
-    assert made.line == "1 0.5 'tag|a:2 x:3 :4|b y "
-    assert list(made.groups) == ["a", "b"]
-    assert [f.name for f in made.derived["missing(a)"]] == ["x"]
-    assert [(f.name, f.value) for f in made.derived["own(me)"]] == [("z", 0.5)]
-    assert replace(made, derived={}) == row.without(["missing(a)", "own(me)"])
+    example = derivation.derive(row)
+    assert example.line == "1 0.5 'tag|a:2 x:3 :4|b y "
+    assert list(example.groups) == ["a", "b"]
+    assert [f.name for f in example.derived["missing(a)"]] == ["x"]
+    assert [(f.name, f.value) for f in example.derived["own(me)"]] == [("z", 0.5)]
+    assert replace(example, derived={}) == row.without(["missing(a)", "own(me)"])
     off = Derivation(on=False)
     assert off.derive(row) is row
     off.observe(row)

@@ -148,22 +148,22 @@ def test_a_champion_that_leaves_takes_empty_cells_with_it(tmp_path: Path) -> Non
     model = ChaCha(budget=1, init={"features": ["missing(km)"]})
     model.run(TABLE, table=TARGET)
     transform = Transform.of(model)
-    found = [
+    transformed = [
         transform.example(row).line
         for row in open_source(TABLE, TARGET, transform.reader)
         if isinstance(row, Example)
     ]
     offered = lines(TABLE, TableSpec(target="y", missing=Missing.OFFER))
-    assert sum("|missing(km) km" in line for line in found) > 100
-    assert "|missing(c)" not in "".join(found)
-    for line, offer in zip(found, offered, strict=True):
+    assert sum("|missing(km) km" in line for line in transformed) > 100
+    assert "|missing(c)" not in "".join(transformed)
+    for line, offer in zip(transformed, offered, strict=True):
         assert line == re.sub(r" \|missing\([ct]\) \w+", "", offer)
     model.to_vw(tmp_path / "m.vw")
     out = tmp_path / "t.vw"
     asked = ["transform", as_csv(tmp_path), "-m", str(tmp_path / "m.vw"), "-o", str(out)]
     done = CliRunner().invoke(app, asked)
     assert done.exit_code == 0, done.output
-    assert out.read_text().splitlines() == found
+    assert out.read_text().splitlines() == transformed
 
 
 def _hole(column: str) -> dict[str, Any]:
@@ -198,7 +198,7 @@ def test_dicts_of_groups_tell_of_the_group_without_a_name_too() -> None:
     assert results(model) == results(longer)
     line = longer.reader.example({"u": {"a": None, "b": 2.0}, "z": None}).line
     assert line == "| |u b:2.0 |missing(%20) z |missing(u) a"
-    assert any("missing(%20)" in told for told in results(model)[0])
+    assert any("missing(%20)" in decision for decision in results(model)[0])
 
 
 def test_row_by_row_and_in_blocks_are_the_same_for_every_kind_of_column() -> None:
@@ -230,8 +230,10 @@ def test_row_by_row_and_in_blocks_are_the_same_for_every_kind_of_column() -> Non
         read = next(iter(open_source(table, spec, DictReader(offer_missing=True))))
         assert isinstance(read, Example)
         absent = {name for name, column in holed.items() if column[0].as_py() is None} | {"empty"}
-        told = {f.name for g, own in read.groups.items() if g.startswith("missing(") for f in own}
-        assert told == absent
+        flagged = {
+            f.name for g, own in read.groups.items() if g.startswith("missing(") for f in own
+        }
+        assert flagged == absent
 
 
 def test_blocks_without_empty_cells_stay_as_they_are() -> None:

@@ -104,14 +104,14 @@ def test_predict_learn_ask_and_run_call_functions_alike() -> None:
 
 
 def test_functions_read_vw_text_by_name() -> None:
-    found: list[dict[str, Any]] = []
-    model = early_model(remembering(found))
+    rows: list[dict[str, Any]] = []
+    model = early_model(remembering(rows))
     model.learn_one("1 |a km:3 h:2 c=dark%20red |missing(b) z |b km:5", None)
     model.learn_one("2 |a km:3 h:2 c:blue", None)
     model.learn_one(chacha.data.parse_line("2 |a km:3 h:2 c=a c=b c"))
-    assert found[0] == {"km": 3.0, "h": 2.0, "c": "dark red"}
-    assert found[1] == {"km": 3.0, "h": 2.0, "c": "blue"}
-    assert found[2] == {"km": 3.0, "h": 2.0, "c": 1.0, "c=a": 1.0, "c=b": 1.0}
+    assert rows[0] == {"km": 3.0, "h": 2.0, "c": "dark red"}
+    assert rows[1] == {"km": 3.0, "h": 2.0, "c": "blue"}
+    assert rows[2] == {"km": 3.0, "h": 2.0, "c": 1.0, "c=a": 1.0, "c=b": 1.0}
 
 
 def failing(x: Mapping[str, Any]) -> Any:
@@ -169,17 +169,17 @@ def test_what_a_function_gets_wrong_is_told_and_leaves_no_trace(how: str) -> Non
     for x, y in good[:10]:
         model.learn_one(x, y)
         clean.learn_one(x, y)
-    error, told = (BadExample, BAD[how]) if how in BAD else (ConfigError, WRONG[how])
+    error, message = (BadExample, BAD[how]) if how in BAD else (ConfigError, WRONG[how])
     bad = {"how": how, "v": 1.0}
     for call in (model.predict_one, model.ask, lambda x: model.learn_one(x, 1.0)):
         with pytest.raises(error) as raised:
             call(bad)
-        assert str(raised.value).startswith(told)
+        assert str(raised.value).startswith(message)
     rows = [*good[10:20], (bad, 1.0), *good[20:]]
     if how in BAD:
         assert model.run(rows, on_bad=OnBad.SKIP).examples == 30
         (place,) = model.summary().first_skipped.values()
-        assert place.startswith(f"rows: row 11: {told}")
+        assert place.startswith(f"rows: row 11: {message}")
     else:
         with pytest.raises(ConfigError, match=r"^rows: row 11: "):
             model.run(rows, on_bad=OnBad.SKIP)

@@ -110,11 +110,11 @@ def test_every_driver_and_learner_gives_the_same_run(stream: str, baseline: bool
     lines = text_of(STREAMS[stream](400, 0))
     native = fast_model(NativePool(), baseline=baseline)
     assert isinstance(native._driver, NativeDriver)
-    found = tracked(native, lines, "whole")
+    track = tracked(native, lines, "whole")
     for pool in (PlainPool(), ReferencePool()):
         python = fast_model(pool, baseline=baseline)
         assert isinstance(python._driver, PythonDriver)
-        assert tracked(python, lines, "steps") == found
+        assert tracked(python, lines, "steps") == track
         assert python.observed.columns == native.observed.columns
     assert len(features_in(native)) > 3
     assert stream != "curved" or features_in(native, "Promoted")
@@ -255,19 +255,19 @@ def test_stretches_may_have_any_length(sizes: list[int], stream: str) -> None:
     assert state(cut) == state(whole)
 
 
-def served(found: ChaCha, source: Any) -> list[tuple[float, str]]:
+def served(model: ChaCha, source: Any) -> list[tuple[float, str]]:
     track: list[tuple[float, str]] = []
-    for chunk in found.chunks(found.open(source, chacha.TableSpec(target="y")), record=True):
+    for chunk in model.chunks(model.open(source, chacha.TableSpec(target="y")), record=True):
         assert chunk.served is not None
         track += zip(chunk.served.predictions, map(str, chunk.served.served_by), strict=True)
     return track
 
 
-def one_by_one(found: ChaCha, table: Table) -> list[tuple[float, str]]:
+def one_by_one(model: ChaCha, table: Table) -> list[tuple[float, str]]:
     track: list[tuple[float, str]] = []
     for x, y in table:
-        track.append((found.predict_one(x), str(found.core.incumbent)))
-        found.learn_one(x, y)
+        track.append((model.predict_one(x), str(model.core.incumbent)))
+        model.learn_one(x, y)
     return track
 
 
@@ -404,8 +404,8 @@ def offering(*offers: Sequence[str]) -> Callable[[Config, Sequence[str]], list[C
     """An oracle that proposes derived groups by itself; some cannot be learned."""
 
     def oracle(champion: Config, groups: Sequence[str]) -> list[Config]:
-        found = [champion.with_derived(names) for names in offers]
-        return [*found, champion.with_values(no_such_option=1), champion.with_products([AB])]
+        proposals = [champion.with_derived(names) for names in offers]
+        return [*proposals, champion.with_values(no_such_option=1), champion.with_products([AB])]
 
     return oracle
 
@@ -419,14 +419,14 @@ def test_an_oracle_may_propose_derived_groups_where_nothing_is_said_of_features(
     runs = []
     for pool in (NativePool(), PlainPool(), ReferencePool()):
         oracle = offering(["bins(temp,8)"], ["lag(label,2)", "onehot(hour)"])
-        found = fast_model(pool, oracle=oracle, space=space(None))
+        model = fast_model(pool, oracle=oracle, space=space(None))
         errors = 0
         for line in lines:
             try:
-                found.learn_one(line)
+                model.learn_one(line)
             except chacha.errors.PoolError:
                 errors += 1
-        runs.append((state(found), errors, [len(c) for c in found.observed.columns]))
+        runs.append((state(model), errors, [len(c) for c in model.observed.columns]))
     assert runs[0] == runs[1] == runs[2]
     assert runs[0][1] > 0
 
@@ -436,9 +436,9 @@ def test_a_derived_group_of_an_oracles_product_is_a_feature_too() -> None:
     wanted = Config([("bins(temp,8)", "hour")], {"learning_rate": 0.5})
     runs = []
     for pool in (NativePool(), PlainPool(), ReferencePool()):
-        found = fast_model(pool, oracle=lambda champion, groups: [wanted], space=space(None))
-        runs.append(tracked(found, lines, "steps"))
-        assert features_in(found) == {"bins(temp,8)"}
+        model = fast_model(pool, oracle=lambda champion, groups: [wanted], space=space(None))
+        runs.append(tracked(model, lines, "steps"))
+        assert features_in(model) == {"bins(temp,8)"}
     assert runs[0] == runs[1] == runs[2]
 
 
@@ -457,11 +457,11 @@ def test_groups_of_the_stream_that_are_named_like_derived_ones_stay_what_they_ar
         b = math.exp(rng.gauss(0, 2))
         lines.append(f"{3 * math.log1p(b)!r} |b b:{b!r} |log(b) l:{math.log1p(b)!r} |c c:{b % 3!r}")
     for features in (None, POLICY):
-        found = [fast_model(pool, space=space(features)) for pool in (NativePool(), PlainPool())]
-        tracks = [tracked(each, lines, "steps") for each in found]
+        models = [fast_model(pool, space=space(features)) for pool in (NativePool(), PlainPool())]
+        tracks = [tracked(each, lines, "steps") for each in models]
         assert tracks[0] == tracks[1]
-        assert "log(b)" in found[0].observed.groups
-        assert all("log(b)" not in d.config.derived for d in found[0].decisions)
+        assert "log(b)" in models[0].observed.groups
+        assert all("log(b)" not in d.config.derived for d in models[0].decisions)
 
 
 COPIES = [

@@ -218,14 +218,14 @@ def test_labels_may_come_late_and_in_any_order() -> None:
 
 
 def test_a_label_that_comes_at_once_is_learn_one() -> None:
-    asked, told = model(), model()
+    asked, taught = model(), model()
     for row in examples(1500):
         ticket = asked.ask(row.body)
-        assert ticket.prediction == told.predict_one(row.body)
-        told.learn_one(row.body, row.label)
+        assert ticket.prediction == taught.predict_one(row.body)
+        taught.learn_one(row.body, row.label)
         asked.tell(ticket, row.label or 0.0)
-    assert list(asked.decisions) == list(told.decisions)
-    assert asked.loss == told.loss
+    assert list(asked.decisions) == list(taught.decisions)
+    assert asked.loss == taught.loss
 
 
 def test_a_late_label_is_charged_to_what_was_predicted_then() -> None:

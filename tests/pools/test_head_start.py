@@ -396,15 +396,15 @@ def test_models_that_are_no_copies_do_not_notice(kernel: str) -> None:
     """Lanes beside damped ones keep their bits, also for products that they share."""
     rng = random.Random(9)
     crowd, quiet = NativePool(kernel), NativePool(kernel)
-    kept = [Config(), Config(["ab"]), Config(["ab", "bc"], {"learning_rate": 0.1})]
-    for pool, config in itertools.product((crowd, quiet), kept):
+    originals = [Config(), Config(["ab"]), Config(["ab", "bc"], {"learning_rate": 0.1})]
+    for pool, config in itertools.product((crowd, quiet), originals):
         pool.start(config)
     for i in range(60):
         if i % 12 == 5:
             crowd.copy(Config(), Config(["ab", "bc"], {"learning_rate": 1.0 + i}), float(i))
         example = parse_line(parted(rng, "abc", rng.choice((2, 7)), 20))
-        found, expected = crowd.learn(example), quiet.learn(example)
-        assert {config: found[config] for config in kept} == dict(expected)
+        predictions, expected = crowd.learn(example), quiet.learn(example)
+        assert {config: predictions[config] for config in originals} == dict(expected)
 
 
 @pytest.mark.parametrize("make", POOLS)

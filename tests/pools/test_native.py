@@ -96,7 +96,7 @@ def separate(config: Config) -> Any:
     return vowpalwabbit.Workspace(arg_list=["--quiet", "--no_stdin", *config.vw_arg_list()])
 
 
-def told(workspace: Any, line: str) -> float:
+def predict_then_learn(workspace: Any, line: str) -> float:
     """VW's prediction, which sees no label, then its lesson."""
     parsed = workspace.parse(line)
     workspace.predict(parsed)
@@ -118,7 +118,9 @@ def test_every_option_gives_vws_bits(loss: str) -> None:
     for _ in range(300):
         line = rich_line(rng, LABELS[loss])
         example = parse_line(line)
-        expected = {config: told(workspace, line) for config, workspace in alone.items()}
+        expected = {
+            config: predict_then_learn(workspace, line) for config, workspace in alone.items()
+        }
         for pool in pools:
             assert dict(pool.predict(example)) == expected
             assert dict(pool.learn(example)) == expected
@@ -235,7 +237,7 @@ def test_a_ruined_model_is_vws_in_company_too() -> None:
     for config in (ruined, company):
         pool.start(config)
     for line in ("1 2 |a ", "-1 2 |a y", "1 2 -0.5 |a x"):
-        assert pool.learn(parse_line(line))[ruined] == told(workspace, line)
+        assert pool.learn(parse_line(line))[ruined] == predict_then_learn(workspace, line)
 
 
 def test_what_the_native_learner_does_not_have_is_refused_in_words() -> None:

@@ -183,14 +183,16 @@ def test_numbers_are_read_as_vw_reads_them(text: str) -> None:
     if not text:
         return
     (example,) = _parser._parse(f"1 |a x:{text}")
-    seen = [example.feature_weight(ord("a"), i) for i in range(example.num_features_in(ord("a")))]
+    vw_values = [
+        example.feature_weight(ord("a"), i) for i in range(example.num_features_in(ord("a")))
+    ]
     _parser._finish_example(example)
     value = read_number(text)
     assert value is not None
     if math.isnan(value):  # 0 times infinity: VW takes it as 0 and warns, we refuse it
-        assert seen == []
+        assert vw_values == []
     else:
-        assert seen == ([value] if value else [])
+        assert vw_values == ([value] if value else [])
 
 
 @settings(max_examples=300)

@@ -101,12 +101,12 @@ FORMATS: dict[str, tuple[Callable[[list[list[str]]], str], Callable[[ByteReader]
 
 def rows_of(form: str, data: bytes, size: int) -> list[Any]:
     """The rows, by value; the last one may be what stopped it."""
-    found: list[Any] = []
+    rows: list[Any] = []
     try:
-        found.extend(FORMATS[form][1](ByteReader(RawFile(Pipe(data, size), "t"), "t")))
+        rows.extend(FORMATS[form][1](ByteReader(RawFile(Pipe(data, size), "t"), "t")))
     except chacha.ChaChaError as error:
-        found.append(str(error))
-    return found
+        rows.append(str(error))
+    return rows
 
 
 @settings(max_examples=60)

@@ -12,13 +12,13 @@ def test_sparse_arff_and_quotes(tmp_path: Path) -> None:
     head = "@relation r\n@attribute a numeric\n@attribute c {'a}b',' q ',z}\n@attribute s string\n"
     rows = "{1 'a}b', 3 2}\n{1 ' q ',3 1}\n{0 1,0 2}\n{3 3} junk\n1,' q ',17,3\n{0 2}, {5}\n"
     path = write(tmp_path / "a.arff", f"{head}@attribute y numeric\n@data\n{rows}")
-    found = shown(path)
-    assert found[0] == "2.0 |a |c c=a}b |s"
-    assert found[1] == "1.0 |a |c c=%20q%20 |s"
-    assert "index 0 occurs twice" in found[2]
-    assert "'{' without '}'" in found[3]
-    assert found[4] == "3.0 |a a |c c=%20q%20 |s s=17", "a string is no number"
-    assert found[5] == "0.0 |a a:2.0 |c c=a}b |s"
+    lines = shown(path)
+    assert lines[0] == "2.0 |a |c c=a}b |s"
+    assert lines[1] == "1.0 |a |c c=%20q%20 |s"
+    assert "index 0 occurs twice" in lines[2]
+    assert "'{' without '}'" in lines[3]
+    assert lines[4] == "3.0 |a a |c c=%20q%20 |s s=17", "a string is no number"
+    assert lines[5] == "0.0 |a a:2.0 |c c=a}b |s"
 
 
 def test_long_cells_and_rows_do_not_take_long(tmp_path: Path) -> None:

@@ -132,15 +132,15 @@ def test_a_row_that_the_loss_refuses_decides_no_groups() -> None:
 
 def test_a_row_that_the_loss_refuses_takes_no_code(tmp_path: Path) -> None:
     rows = [f"{i % 5},{'abc'[i % 3]},{i % 2}" for i in range(50)]
-    made = []
+    runs = []
     for text in (rows, ["1,zzz,7", *rows]):
         path = tmp_path / "t.csv"
         path.write_text("x,c,y\n" + "\n".join(text) + "\n")
         model = ChaCha.paper(loss=chacha.Logistic(), budget=1)
         table = TableSpec(categories=Categories.CODE)
         model.run(path, table=table, on_bad=OnBad.SKIP)
-        made.append((model.loss, model.examples))
-    assert made[0] == made[1]
+        runs.append((model.loss, model.examples))
+    assert runs[0] == runs[1]
     assert model.skipped == {"label refused": 1}
 
 

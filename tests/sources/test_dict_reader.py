@@ -29,9 +29,9 @@ def test_groups_stay_under_a_live_model() -> None:
     }
     first = ChaCha.paper(pool=NativePool())
     first.learn_one(row, 1.0)
-    made = good(first.open(frame, TableSpec(target="y")))[0].groups
-    told = first.reader.example(row).groups
-    assert {g: sorted(fs) for g, fs in made.items()} == {g: sorted(fs) for g, fs in told.items()}
+    a = good(first.open(frame, TableSpec(target="y")))[0].groups
+    b = first.reader.example(row).groups
+    assert {g: sorted(fs) for g, fs in a.items()} == {g: sorted(fs) for g, fs in b.items()}
 
 
 def test_dicts_are_read_as_the_columns_of_the_table_before(tmp_path: Path) -> None:

@@ -133,14 +133,14 @@ def _parted(word: str) -> tuple[str, str, str]:
 def test_vw_reads_the_value_of_the_feature() -> None:
     vw = vowpalwabbit.Workspace(arg_list=["--quiet", "--noconstant"])
     for double in DOUBLES:
-        made = chacha.data.make_example({"g": [("x", double)]}, label=min(double, FLOAT32_MAX))
-        (parsed,) = vw._parse(made.line)
+        example = chacha.data.make_example({"g": [("x", double)]}, label=min(double, FLOAT32_MAX))
+        (parsed,) = vw._parse(example.line)
         count = parsed.num_features_in(ord("g"))
-        seen = [parsed.feature_weight(ord("g"), i) for i in range(count)]
+        vw_values = [parsed.feature_weight(ord("g"), i) for i in range(count)]
         label = parsed.get_simplelabel_label()
         vw._finish_example(parsed)
-        assert seen == [feature.value for feature in made.groups["g"]]
-        assert label == made.label == float(np.float32(double))
+        assert vw_values == [feature.value for feature in example.groups["g"]]
+        assert label == example.label == float(np.float32(double))
     vw.finish()
 
 

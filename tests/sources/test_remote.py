@@ -154,7 +154,7 @@ def cache(tmp_path: Path) -> Iterator[Path]:
     openml.config.server, openml.config.connection_n_retries = before
 
 
-def keep(cache: Path, number: int, more: str) -> None:
+def write_to_cache(cache: Path, number: int, more: str) -> None:
     folder = cache / str(number)
     folder.mkdir(parents=True)
     (folder / "description.xml").write_text(DESCRIPTION.format(id=number, more=more, md5="0"))
@@ -162,7 +162,7 @@ def keep(cache: Path, number: int, more: str) -> None:
 
 
 def test_openml_by_number_from_its_cache(cache: Path) -> None:
-    keep(cache, 564, "<oml:default_target_attribute>y</oml:default_target_attribute>")
+    write_to_cache(cache, 564, "<oml:default_target_attribute>y</oml:default_target_attribute>")
     source = open_source("openml:564")
     assert source.name == "openml:564"
     assert [row.line for row in good(source)] == ROWS
@@ -174,7 +174,7 @@ def test_openml_by_number_from_its_cache(cache: Path) -> None:
 def test_openml_says_what_is_wrong(cache: Path) -> None:
     with pytest.raises(SourceError, match=r"openml:7: could not be fetched, and is not in the cac"):
         open_source("openml:7")
-    keep(cache, 8, "")
+    write_to_cache(cache, 8, "")
     with pytest.raises(ConfigError, match="openml:8: has no single target; choose one"):
         open_source("openml:8")
     assert good(open_source("openml:8", TableSpec(target="y")))[0].line == ROWS[0]

@@ -334,14 +334,14 @@ def test_the_sparse_stream_is_like_hashed_text() -> None:
     assert 450 < np.mean(sizes) < 550
     assert {tuple(row.groups) for row in rows} == {("u", "d", "i", "q", "t", "s")}
     assert all(1 <= len(row.groups[small]) <= 10 for row in rows for small in "udiq")
-    found = [(g, f) for row in rows for g, features in row.groups.items() for f in features]
-    names = [(g, f.name) for g, f in found]
+    pairs = [(g, f) for row in rows for g, features in row.groups.items() for f in features]
+    names = [(g, f.name) for g, f in pairs]
     assert 10_000 < len(set(names)) < 100_000
     assert all(
         len(set(row.groups[large])) == len(row.groups[large]) for row in rows for large in "ts"
     )
-    assert all(math.isfinite(f.value) and f.value > 0 for _, f in found)
-    assert 0.8 < np.mean([f.value == 1 for _, f in found]) < 0.95
+    assert all(math.isfinite(f.value) and f.value > 0 for _, f in pairs)
+    assert 0.8 < np.mean([f.value == 1 for _, f in pairs]) < 0.95
     assert all(row.label is not None and abs(row.label) < 2 for row in rows)
     assert chacha.data.parse_line(rows[0].line).groups == rows[0].groups
 

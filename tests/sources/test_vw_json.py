@@ -34,7 +34,7 @@ _json = open_vw("--json", *FINGERPRINT)
 _text = open_vw(*FINGERPRINT)
 
 
-def seen(workspace: vowpalwabbit.Workspace, line: str) -> tuple[object, ...]:
+def vw_view(workspace: vowpalwabbit.Workspace, line: str) -> tuple[object, ...]:
     """What VW sees on a line: label, weight, initial, tag, and its features in its order."""
     (example,) = workspace._parse(line)
     head = (
@@ -57,7 +57,7 @@ def seen(workspace: vowpalwabbit.Workspace, line: str) -> tuple[object, ...]:
 
 def check_same(line: str) -> None:
     example = vw_json_example(line, "here")
-    assert seen(_text, example.line) == seen(_json, line), example.line
+    assert vw_view(_text, example.line) == vw_view(_json, line), example.line
     assert parse_line(example.line, "here") == example or example.body == "|"
 
 
@@ -230,7 +230,7 @@ def test_what_vw_refuses_is_refused() -> None:
     bodies = ['"a":[[1]]', '"a":["x"]', '"a":[true]', '"_label":true', '"x":NaN', '"x":"']
     for body in [f'"{key}":[1]' for key in keys] + bodies:
         with pytest.raises(RuntimeError):
-            seen(_json, f"{{{body}}}")
+            vw_view(_json, f"{{{body}}}")
         with pytest.raises(BadExample):
             vw_json_example(f"{{{body}}}")
 
@@ -341,11 +341,11 @@ def test_nested_examples_are_the_same_to_vw() -> None:
 
 def a_row(rng: random.Random) -> dict[str, Any]:
     def features() -> dict[str, Any]:
-        made: dict[str, Any] = {f"f{i}": rng.uniform(-2, 2) for i in range(rng.randrange(3))}
-        made["color"] = rng.choice(["red", "deep blue", "a:b"])
-        made["vip"] = rng.random() < 0.5
-        made["trip distance"] = rng.choice([0, 1, 0.25, rng.gauss(0, 1)])
-        return made
+        members: dict[str, Any] = {f"f{i}": rng.uniform(-2, 2) for i in range(rng.randrange(3))}
+        members["color"] = rng.choice(["red", "deep blue", "a:b"])
+        members["vip"] = rng.random() < 0.5
+        members["trip distance"] = rng.choice([0, 1, 0.25, rng.gauss(0, 1)])
+        return members
 
     row: dict[str, Any] = {"_label": rng.uniform(-3, 3), "x": rng.gauss(0, 1)}
     if rng.random() < 0.3:

@@ -27,13 +27,13 @@ def rough(n: int, seed: int = 0) -> Table:
 
 
 def passed(pool: LivePool, table: Table) -> tuple[ChaCha, list[float], int]:
-    found = fast_model(pool)
-    source = found.open(arrow_of(table), TableSpec(target="y"))
+    model = fast_model(pool)
+    source = model.open(arrow_of(table), TableSpec(target="y"))
     track: list[float] = []
-    for chunk in found.chunks(source, on_bad=OnBad.SKIP, record=True):
+    for chunk in model.chunks(source, on_bad=OnBad.SKIP, record=True):
         assert chunk.served is not None
         track += chunk.served.predictions
-    return found, track, sum(found.summary().skipped.values())
+    return model, track, sum(model.summary().skipped.values())
 
 
 @pytest.mark.parametrize("pool", [NativePool, PlainPool])
@@ -41,25 +41,25 @@ def test_rows_with_infinite_cells_leave_no_trace(pool: type[NativePool]) -> None
     """They are refused and counted; knots, decisions and predictions are as without them."""
     table = rough(300)
     finite = [(x, y) for x, y in table if math.isfinite(x["odd"])]
-    found, track, skipped = passed(pool(), table)
+    model, track, skipped = passed(pool(), table)
     clean, expected, none = passed(pool(), finite)
     assert (skipped, none) == (len(table) - len(finite), 0)
     assert track == expected
-    told = {"summary": None}  # it counts what was skipped
-    assert state(found) | told == state(clean) | told
-    assert found.observed.columns == clean.observed.columns
+    uncompared = {"summary": None}  # it counts what was skipped
+    assert state(model) | uncompared == state(clean) | uncompared
+    assert model.observed.columns == clean.observed.columns
 
 
 def test_every_prediction_is_finite_and_nothing_is_made_of_nothing() -> None:
-    found, track, _ = passed(NativePool(), rough(300))
+    native, track, _ = passed(NativePool(), rough(300))
     plain, same, _ = passed(PlainPool(), rough(300))
     assert track == same
-    assert state(found) == state(plain)
+    assert state(native) == state(plain)
     assert all(map(math.isfinite, track))
-    tried = [made for name in features_in(found) if (made := derived(name)) is not None]
-    assert {made.source for made in tried if made.kind == "bins"} == {"good", "odd", "wild"}
-    assert {made.kind for made in tried if made.source == "never"} <= {"missing", "lag"}
-    known = {column.group: column.distinct for column in found.observed.columns}
-    assert known["same"] == 1
-    assert "never" not in known
-    assert chacha.Transform.of(found).groups == found.champion.derived
+    tried = [group for name in features_in(native) if (group := derived(name)) is not None]
+    assert {group.source for group in tried if group.kind == "bins"} == {"good", "odd", "wild"}
+    assert {group.kind for group in tried if group.source == "never"} <= {"missing", "lag"}
+    distinct = {column.group: column.distinct for column in native.observed.columns}
+    assert distinct["same"] == 1
+    assert "never" not in distinct
+    assert chacha.Transform.of(native).groups == native.champion.derived

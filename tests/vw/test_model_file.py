@@ -114,13 +114,13 @@ def saved(config: Config, path: Path, count: int = 300) -> bytes:
 
 def goes_on(model: Any, config: Config, learn: bool = True) -> list[float]:
     """Predictions over a further stream, one before each lesson; the model is closed."""
-    found = []
+    predictions = []
     for line in lines(config, 250, 2):
-        found.append(model.predict(line))
+        predictions.append(model.predict(line))
         if learn:
             model.learn(line)
     model.finish()
-    return found
+    return predictions
 
 
 def without_statistics(data: bytes) -> bytes:
@@ -443,10 +443,10 @@ def test_many_weights_take_no_time(tmp_path: Path) -> None:
     index = rng.permutation(1 << 18)[:200_000].astype(np.uint32)
     columns = rng.random((3, len(index)), np.float32)
     model = VWModel(Config(), VWState(), index, *columns)
-    took = []
+    seconds = []
     for _ in range(3):  # the machine may be busy with something else
         started = time.perf_counter()
         write_vw_model(path, model)
         assert read_vw_model(path) == model
-        took.append(time.perf_counter() - started)
-    assert min(took) < 1
+        seconds.append(time.perf_counter() - started)
+    assert min(seconds) < 1
