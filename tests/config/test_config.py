@@ -65,13 +65,13 @@ def test_it_cannot_be_changed() -> None:
 
 
 @pytest.mark.parametrize("bad", [["a"], [[]], [["a", ""]], "ab"])
-def test_what_is_no_product_is_refused(bad: object) -> None:
+def test_an_invalid_product_is_refused(bad: object) -> None:
     with pytest.raises(ConfigError):
         Config(bad)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), None, [1]])
-def test_what_is_no_value_is_refused(bad: object) -> None:
+def test_an_invalid_value_is_refused(bad: object) -> None:
     with pytest.raises(ConfigError, match="l2"):
         Config(values={"l2": bad})
 

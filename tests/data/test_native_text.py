@@ -71,7 +71,7 @@ def test_a_line_means_the_same_natively_and_in_python(line: str) -> None:
 
 @settings(max_examples=300)
 @given(st.binary(max_size=60))
-def test_bytes_that_are_no_text_are_handed_back(data: bytes) -> None:
+def test_bytes_that_are_not_text_are_handed_back(data: bytes) -> None:
     """What is not UTF-8 is refused; what is, is read as text is."""
     line = b"1 |a x:2 |b " + data
     try:

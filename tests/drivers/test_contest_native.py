@@ -256,7 +256,7 @@ def test_a_run_that_fails_goes_on_where_it_stood(oracle: str) -> None:
     assert state(native) == state(python)
 
 
-def test_who_served_is_told_by_steps_and_by_records() -> None:
+def test_steps_and_records_name_the_model_that_served() -> None:
     lines = lines_of("interactions", 400, seed=4)
     stepped, _ = pair(first_lease=60)
     steps = [(s.prediction, s.served_by) for s in stepped.steps(chacha.sources.Rows(lines))]

@@ -203,7 +203,7 @@ def test_a_line_may_end_with_a_line_break() -> None:
     assert list(with_end.observed.groups) == list("abcdez")
 
 
-def test_the_pool_tells_which_line_it_cannot_read() -> None:
+def test_the_pool_names_the_line_it_cannot_read() -> None:
     """A pool is handed what parse_line took; a tab in the head is no reason to refuse."""
     pool = NativePool()
     pool.start(Config())

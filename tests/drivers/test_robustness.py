@@ -247,7 +247,7 @@ def test_random_bytes_never_crash(rows: list[bytes]) -> None:
         (b"1|a x", "tag"),
     ],
 )
-def test_a_bad_line_is_told_with_its_place(line: bytes, reason: str, tmp_path: Path) -> None:
+def test_a_bad_line_is_reported_with_its_place(line: bytes, reason: str, tmp_path: Path) -> None:
     """Lines before it count, also those that end with CR LF, and the first of all."""
     path = tmp_path / "bad.vw"
     for good in (0, 1, 500):

@@ -94,7 +94,7 @@ def test_vw_predicts_what_the_champion_predicts(
     assert predictions == pytest.approx(expected, abs=1e-5)
 
 
-def test_vw_learns_anew_from_the_text(tuned: tuple[ChaCha, Path], tmp_path: Path) -> None:
+def test_vw_learns_from_scratch_on_the_text(tuned: tuple[ChaCha, Path], tmp_path: Path) -> None:
     """The printed arguments, on the text, are the native learner on the same text."""
     model, folder = tuned
     config = model.champion.with_product(("bins(temp,16)", "hour"))
@@ -177,7 +177,7 @@ def test_all_kinds_in_all_company(tmp_path: Path, seed: int) -> None:
 
 
 @pytest.mark.parametrize("loss", [chacha.Squared(), chacha.Logistic()], ids=["squared", "logistic"])
-def test_what_tells_of_earlier_rows_goes_on(tmp_path: Path, loss: chacha.losses.Loss) -> None:
+def test_groups_of_earlier_rows_continue(tmp_path: Path, loss: chacha.losses.Loss) -> None:
     """VW learns on, from the saved model, on text whose lags begin in the saved past."""
     rng = random.Random(3)
 
@@ -243,7 +243,7 @@ def test_a_group_that_the_champion_does_not_have_is_left_out(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("pool", ["native", "vw", "in Python"])
-def test_empty_cells_of_a_table_and_whoever_derives(tmp_path: Path, pool: str) -> None:
+def test_empty_cells_of_a_table_wherever_they_are_derived(tmp_path: Path, pool: str) -> None:
     """The file is the same whether the engine derives, or Python does."""
     source, path, out = rides(tmp_path / "s.csv", 400, 1), tmp_path / "m.vw", tmp_path / "o.vw"
     features = ["missing(temp)", "bins(temp,5)", "onehot(hour)", "lag(label,2)", "ewma(bar,0.5)"]
@@ -323,7 +323,7 @@ def test_a_file_of_an_old_model_is_removed(tmp_path: Path) -> None:
         small(path)
 
 
-def test_what_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "m.vw.features.json.writing").mkdir()
     with pytest.raises(PoolError, match=r"m\.vw\.features\.json: cannot be written: Is a dir"):
         small(tmp_path / "m.vw")
@@ -347,7 +347,7 @@ def test_a_lost_file(tmp_path: Path) -> None:
     assert f"to predict: vw -t -i {path} -p predictions.txt" in done.stderr
 
 
-def test_a_damaged_file_is_told_wherever_it_is_cut(tmp_path: Path) -> None:
+def test_a_damaged_file_is_refused_wherever_it_is_cut(tmp_path: Path) -> None:
     path = tmp_path / "m.vw"
     small(path, ["bins(t,3)", "lag(label,2)"])
     beside = Path(features_path(path))
@@ -379,7 +379,7 @@ def _places(data: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 ODD: list[Any] = [None, -1, 1.5, "word", [], {}, [None], 1e39, True, 2**40]
 
 
-def test_whatever_stands_in_the_file_is_taken_or_told(tmp_path: Path) -> None:
+def test_any_content_of_the_file_is_accepted_or_refused(tmp_path: Path) -> None:
     """Every place of it is damaged in many ways; nothing but our own error comes of it."""
     path = tmp_path / "m.vw"
     features = ["bins(t,3)", "lag(label,2)", "onehot(h)", "log(t)", "ewma(h,0.5)"]
@@ -419,7 +419,7 @@ def test_whatever_stands_in_the_file_is_taken_or_told(tmp_path: Path) -> None:
         ({"config": {"values": {}}}, "it is damaged: not a configuration"),
     ],
 )
-def test_a_foreign_file_is_told(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+def test_a_foreign_file_is_refused(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     path = tmp_path / "m.vw"
     small(path)
     beside = Path(features_path(path))
@@ -465,7 +465,7 @@ def test_vw_may_go_on_with_the_model(tmp_path: Path) -> None:
     assert "|bins(t,3) c@" in done.stdout
 
 
-def test_functions_of_ones_own(tmp_path: Path) -> None:
+def test_user_functions(tmp_path: Path) -> None:
     path = tmp_path / "m.vw"
     functions = {"size": lambda row: {"n": len(row), "a b": row["x"]}}
     space: Any = {"features": DerivedFeatures(kinds=(), functions=functions)}

@@ -183,7 +183,7 @@ def test_logs_turns_and_values_are_what_their_names_say() -> None:
 
 
 @pytest.mark.parametrize("count", [64, 65, 200])
-def test_codes_beyond_those_that_are_told_apart_are_others(count: int) -> None:
+def test_codes_beyond_the_distinguished_ones_are_others(count: int) -> None:
     """Whether there are too many is decided by the first values; later ones fill up the rest."""
     rng = random.Random(count)
     early = [line_of(float(rng.randrange(1, 21))) for _ in range(100)]
@@ -387,7 +387,7 @@ def test_groups_that_examples_bring_are_set_apart() -> None:
     assert off.columns == []
 
 
-def test_a_copy_of_text_keeps_groups_as_they_stand() -> None:
+def test_a_copy_of_text_keeps_groups_as_they_are() -> None:
     row: Example = parse_line("1 |a x |b|a:3 :1 y:red |\tq |b z")
     assert row.without(["b"]).body == "|a x |a:3 :1 y:red |\tq "
     assert row.without(["a", " "]).body == "|b|b z"

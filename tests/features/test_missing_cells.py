@@ -121,7 +121,7 @@ WAYS: dict[str, Callable[[Path], Any]] = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_however_a_table_comes_its_empty_cells_are_told_alike(way: str, tmp_path: Path) -> None:
+def test_empty_cells_are_the_same_however_a_table_is_given(way: str, tmp_path: Path) -> None:
     assert ran(WAYS[way](tmp_path)) == EXPECTED
     assert any("missing(km)" in decision for decision in EXPECTED[0])
     assert "missing(km)" in EXPECTED[2].derived, "it helps, as it should"
@@ -187,7 +187,7 @@ def test_dicts_with_nothing_in_them_give_the_same() -> None:
     assert model._fast_path._plans, "natively"
 
 
-def test_dicts_of_groups_tell_of_the_group_without_a_name_too() -> None:
+def test_dicts_of_groups_flag_the_group_without_a_name_too() -> None:
     rows = [({"u": {"a": r["km"], "b": r["t"]}, "z": r["c"]}, r["y"]) for r in ROWS]
     model, longer = early_model(), early_model()
     longer._fast_path._driver = None
@@ -286,7 +286,7 @@ def test_what_is_asked_for_goes_over_offers() -> None:
         (DerivedFeatures(kinds=["bins"]), ["missing(a)"], True),
     ],
 )
-def test_offers_are_made_where_somebody_can_take_them(
+def test_flags_are_offered_only_if_they_can_be_used(
     features: DerivedFeatures, init: Sequence[str], offers: bool
 ) -> None:
     model = early_model(features, init={"features": init})
@@ -350,7 +350,7 @@ def odd_table(n: int = 300) -> dict[str, list[Any]]:
 
 
 @pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan"), "red", 1e39])
-def test_cells_that_are_no_numbers_are_refused_as_ever(value: Any, tmp_path: Path) -> None:
+def test_cells_that_are_not_numbers_are_still_refused(value: Any, tmp_path: Path) -> None:
     columns = odd_table()
     columns["x"][220] = value
     names = list(columns)
@@ -373,7 +373,7 @@ def test_cells_that_are_no_numbers_are_refused_as_ever(value: Any, tmp_path: Pat
         assert "empty" not in model.observed.groups or model.observed.sizes["empty"] == 0
 
 
-def test_columns_that_tell_nothing_do_no_harm() -> None:
+def test_uninformative_columns_do_no_harm() -> None:
     table = pa.table(odd_table())
     model, single = early_model(DerivedFeatures()), early_model(DerivedFeatures())
     model.run(table, target="y")
@@ -391,7 +391,7 @@ def test_columns_that_tell_nothing_do_no_harm() -> None:
     assert list(alone.observed.groups) == ["a"]
 
 
-def test_bad_rows_tell_of_no_empty_cells() -> None:
+def test_bad_rows_flag_no_empty_cells() -> None:
     rows = [{"a": 1.0, "b": 2.0, "y": 1.0}] * 20
     bad = [{"a": None, "b": "x", "y": 1.0}, {"a": None, "b": 1.0, "y": None}]
     model, clean = early_model(), early_model()
@@ -405,7 +405,7 @@ def test_bad_rows_tell_of_no_empty_cells() -> None:
     assert sum(isinstance(row, Bad) for row in read) == 2
 
 
-def test_a_declared_kind_tells_of_empty_cells_too() -> None:
+def test_a_declared_kind_flags_empty_cells_too() -> None:
     spec = TableSpec(target="y", kinds={"id": Kind.CATEGORY}, missing=Missing.OFFER)
     table = pa.table({"id": [7, None, 8], "y": [1.0, 2.0, 3.0]})
     assert lines(table, spec) == ["1.0 |id id=7", "2.0 |id |missing(id) id", "3.0 |id id=8"]

@@ -162,7 +162,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("how", [*BAD, *WRONG])
-def test_what_a_function_gets_wrong_is_told_and_leaves_no_trace(how: str) -> None:
+def test_a_wrong_function_is_reported_and_changes_nothing(how: str) -> None:
     policy = DerivedFeatures(kinds=[], functions={"f": failing})
     model, clean = early_model(policy), early_model(policy)
     good = [({"how": "well", "v": float(i)}, float(i % 3)) for i in range(30)]
@@ -189,7 +189,7 @@ def test_what_a_function_gets_wrong_is_told_and_leaves_no_trace(how: str) -> Non
     assert model.pending == 0
 
 
-def test_functions_are_looked_at_before_they_are_called() -> None:
+def test_functions_are_checked_before_they_are_called() -> None:
     with pytest.raises(ConfigError, match="must be a function, got 3"):
         DerivedFeatures(functions={"f": 3})  # type: ignore[dict-item]
     with pytest.raises(ConfigError, match="is no derived group"):

@@ -65,7 +65,7 @@ def test_a_ticket_keeps_the_past_as_it_was(pool: str) -> None:
     assert any(value != 0.0 for value in raw.values())
 
 
-def test_told_at_once_a_ticket_is_as_good_as_a_row() -> None:
+def test_a_ticket_that_gets_its_label_at_once_equals_a_row() -> None:
     policy = DerivedFeatures(kinds=["bins"], more=["lag(label,2)", "ewma(label,0.1)"])
     init = {"features": ["lag(label,2)"]}
     asked, plain, without = (

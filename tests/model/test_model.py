@@ -322,7 +322,7 @@ def test_a_failure_is_raised_once_by_the_call_that_failed() -> None:
     assert m.challengers == m.live_challengers == ()
 
 
-def test_the_label_on_an_asked_line_is_not_looked_at() -> None:
+def test_the_label_on_an_asked_line_is_ignored() -> None:
     m = model(pool=ReferencePool())
     ticket = m.ask("100 |a x |b y")
     m.tell(ticket, 1.0)
@@ -463,7 +463,7 @@ def test_the_type_of_the_settings_is_the_constructor() -> None:
     assert hints == {k: v for k, v in get_type_hints(ChaCha.__init__).items() if k != "return"}
 
 
-def test_a_challenger_that_the_learner_refuses_is_withdrawn_and_told() -> None:
+def test_a_challenger_that_the_learner_refuses_is_withdrawn_and_reported() -> None:
     def oracle(champion: Config, groups: Any) -> list[Config]:
         return [Config(values={"nonsense": 1}), champion.with_product("ab")]
 
@@ -594,7 +594,7 @@ def test_importance_weights_count_in_learner_and_loss() -> None:
     assert standing(m)[m.champion].mean == pytest.approx(proxy / 4)
 
 
-def test_weight_zero_is_served_but_is_no_evidence() -> None:
+def test_weight_zero_is_served_but_is_not_evidence() -> None:
     m = model(pool=ReferencePool())
     m.learn_one("1 |a x |b y")
     n = {live.config: live.n for live in m.live}

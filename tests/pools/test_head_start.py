@@ -392,7 +392,7 @@ def test_a_settled_copy_is_an_undamped_one(make: Any) -> None:
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_models_that_are_no_copies_do_not_notice(kernel: str) -> None:
+def test_models_that_are_not_copies_are_unaffected(kernel: str) -> None:
     """Lanes beside damped ones keep their bits, also for products that they share."""
     rng = random.Random(9)
     crowd, quiet = NativePool(kernel), NativePool(kernel)

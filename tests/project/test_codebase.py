@@ -114,7 +114,7 @@ def test_the_root_has_what_most_users_need_and_no_more() -> None:
     assert len(list((ROOT / "src" / "chacha").glob("*.py"))) <= 18
 
 
-def test_nobody_imports_the_root_and_few_import_the_engine() -> None:
+def test_no_module_imports_the_root_and_few_import_the_engine() -> None:
     allowed = re.compile(r"pools/native|drivers/native")
     above = re.compile(r"chacha/(cli|compare)/")
     for path in SOURCES:

@@ -128,7 +128,7 @@ RECORDS = st.lists(
 
 
 @given(RECORDS, st.sampled_from(Missing), st.sampled_from(Categories))
-def test_records_looked_at_together_are_those_looked_at_alone(
+def test_records_read_together_equal_records_read_alone(
     records: list[dict[str, Any]], missing: Missing, categories: Categories
 ) -> None:
     """The first ones are repeated so that whole runs of records look alike."""
@@ -176,7 +176,7 @@ def test_batches_may_have_any_size(
     assert read(size) == read(40)
 
 
-def test_a_limit_leaves_no_trace_of_rows_that_were_not_learned() -> None:
+def test_rows_beyond_a_limit_change_nothing() -> None:
     """Codes are given as rows are taken, not as they are read."""
     spec = TableSpec(categories=Categories.CODE)
     table = pa.table({"c": list("uvwxyz"), "y": range(6)})
@@ -223,7 +223,7 @@ def test_codes_in_blocks_are_those_row_by_row(seed: int, missing: Missing) -> No
     assert limit == 10 or len(runs[0][2]) > 1, "there were bad rows of several kinds"
 
 
-def test_more_categories_than_can_be_coded_are_told_row_by_row(
+def test_more_categories_than_can_be_coded_are_reported_row_by_row(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for module in ("values.dict_reader", "tables.category_codes"):

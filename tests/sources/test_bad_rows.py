@@ -211,7 +211,7 @@ def test_namespaces_in_another_order_are_the_same_features() -> None:
     assert straight.observed.sizes == turned.observed.sizes
 
 
-def test_missing_namespaces_are_no_error() -> None:
+def test_missing_namespaces_are_not_an_error() -> None:
     """FLAML's AutoVW raises KeyError here."""
     model = ChaCha.paper()
     for i, line in enumerate(CLEAN[:400]):

@@ -43,7 +43,7 @@ def test_a_column_that_comes_late_is_decided_when_it_is_reached() -> None:
         assert model.reader.kinds["c"] is Kind.CATEGORY
 
 
-def test_a_table_without_a_good_row_leaves_no_trace() -> None:
+def test_a_table_without_a_good_row_changes_nothing() -> None:
     model = ChaCha.paper(pool=NativePool())
     table = pa.table({**{f"c{i}": [1.5] for i in range(12)}, "y": ["bad"]})
     with pytest.raises(chacha.errors.BadExample):

@@ -26,7 +26,7 @@ def test_encodings_to_the_last_byte(tmp_path: Path) -> None:
     assert len(rows) == 9, "what came before is read"
 
 
-def test_ragged_rows_without_end_are_told_as_they_come(tmp_path: Path) -> None:
+def test_ragged_rows_of_an_endless_stream_are_reported_at_once(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", "a,y\n" + "1,2,\n" * 250_000)
     source = iter(open_source(path))
     assert isinstance(next(source), Bad)

@@ -201,7 +201,7 @@ def test_a_file_that_cannot_be_read(
 
 
 @pytest.mark.parametrize("suffix", ["gz", "bz2", "xz", "zst"])
-def test_what_was_cut_off_is_told_after_what_came_before(tmp_path: Path, suffix: str) -> None:
+def test_a_cut_off_file_is_reported_after_its_rows(tmp_path: Path, suffix: str) -> None:
     rng = random.Random(1)
     text = "".join(f"{rng.random()} |a x:{rng.random()}\n" for _ in range(30_000)).encode()
     squeeze: dict[str, Any] = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
@@ -340,7 +340,7 @@ def test_a_file_that_grows_is_read_to_its_old_end(tmp_path: Path) -> None:
         assert "tail" in str(last)
 
 
-def test_a_file_that_shrinks_is_told(tmp_path: Path) -> None:
+def test_a_file_that_shrinks_is_reported(tmp_path: Path) -> None:
     for name, row in (("a.vw", "1 |a x:5\n"), ("a.csv", "5,1\n")):
         path = tmp_path / name
         path.write_text(("x,y\n" if name == "a.csv" else "") + row * 1_000_000)

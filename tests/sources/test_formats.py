@@ -122,7 +122,7 @@ def test_numpy_scipy_and_labels_beside() -> None:
     assert model.run(matrix, y).examples == ROWS
 
 
-def test_arrays_that_are_no_tables() -> None:
+def test_arrays_that_are_not_tables() -> None:
     with pytest.raises(ConfigError, match="300 rows, but 1 labels"):
         open_source(X, y=[1.0])
     with pytest.raises(ConfigError, match="rows and columns"):

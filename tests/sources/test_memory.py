@@ -50,7 +50,7 @@ def test_labels_of_all_kinds_and_none() -> None:
         shown(iter([{"a": 1}, {"a": 2}]), y=[1])
 
 
-def test_what_is_no_table_is_said_to_be_none() -> None:
+def test_an_object_that_is_not_a_table_is_refused() -> None:
     for wrong in (
         pd.Series([1]),
         pl.Series([1]),

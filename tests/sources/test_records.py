@@ -40,7 +40,7 @@ def test_odd_records_together_are_odd_records_alone(odd: dict[Any, Any]) -> None
     assert shown([*start, *[odd] * 12], spec) == shown(iter([*start, *[odd] * 12]), spec)
 
 
-def test_misspelt_fields_of_records_are_told(tmp_path: Path) -> None:
+def test_misspelt_fields_of_records_are_reported(tmp_path: Path) -> None:
     path = write(tmp_path / "t.jsonl", '{"a": 1, "w": 5, "y": 2}\n' * 3)
     for spec in (
         TableSpec(weight="W"),

@@ -454,7 +454,7 @@ def test_streams_need_not_fit_in_memory() -> None:
     assert taken <= 41
 
 
-def test_digits_and_surrogates_are_no_crash() -> None:
+def test_digits_and_surrogates_do_not_crash() -> None:
     assert chacha.data.parse_line("1 |a " + "7" * 5000).groups["a"][0].value == 1.0
     with pytest.raises(BadExample):
         chacha.data.parse_line("1 |a x:1e" + "9" * 5000)

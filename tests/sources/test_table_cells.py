@@ -58,7 +58,7 @@ def test_times_that_python_does_not_have() -> None:
     assert len(good(open_source(long))) == 41
 
 
-def test_bytes_that_are_no_text_are_bad_rows_and_u_fffd_is_text(tmp_path: Path) -> None:
+def test_bytes_that_are_not_text_are_bad_rows_and_u_fffd_is_text(tmp_path: Path) -> None:
     table = pa.table({"b": [b"a", b"\xff", None], "y": [1, 2, 3]})
     rows = shown(table)
     assert rows[0] == "1.0 |b b=a"

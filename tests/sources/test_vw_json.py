@@ -389,7 +389,7 @@ def test_learning_from_the_text_is_learning_from_the_json(options: list[str]) ->
     assert different > 100, "the options do something"
 
 
-def test_the_first_object_tells_the_format() -> None:
+def test_the_first_object_determines_the_format() -> None:
     keys = ["_label", "_label_cost", "_labelIndex", "_multi", "_slots"]
     assert all(looks_like_vw_json({"x": 1, key: 2}) for key in keys)
     assert not any(looks_like_vw_json({"x": 1, key: 2}) for key in ["label", "_id", "_text", "y"])

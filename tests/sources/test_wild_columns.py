@@ -37,7 +37,7 @@ def passed(pool: LivePool, table: Table) -> tuple[ChaCha, list[float], int]:
 
 
 @pytest.mark.parametrize("pool", [NativePool, PlainPool])
-def test_rows_with_infinite_cells_leave_no_trace(pool: type[NativePool]) -> None:
+def test_rows_with_infinite_cells_change_nothing(pool: type[NativePool]) -> None:
     """They are refused and counted; knots, decisions and predictions are as without them."""
     table = rough(300)
     finite = [(x, y) for x, y in table if math.isfinite(x["odd"])]
@@ -50,7 +50,7 @@ def test_rows_with_infinite_cells_leave_no_trace(pool: type[NativePool]) -> None
     assert model.observed.columns == clean.observed.columns
 
 
-def test_every_prediction_is_finite_and_nothing_is_made_of_nothing() -> None:
+def test_every_prediction_is_finite_and_empty_columns_have_no_bins() -> None:
     native, track, _ = passed(NativePool(), rough(300))
     plain, same, _ = passed(PlainPool(), rough(300))
     assert track == same

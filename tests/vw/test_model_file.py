@@ -375,7 +375,7 @@ def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
         (b"\x07\0\0\x009.11.9\0\xff\xff\xff\xff" + bytes(200), "ends too early"),
     ],
 )
-def test_files_that_are_no_models(data: bytes, message: str, tmp_path: Path) -> None:
+def test_files_that_are_not_models(data: bytes, message: str, tmp_path: Path) -> None:
     path = tmp_path / "model.vw"
     path.write_bytes(data)
     with pytest.raises(PoolError, match=message):

@@ -49,7 +49,7 @@ TEST(each_model_learns_as_if_it_were_alone) {
   }
 }
 
-TEST(predictions_between_leave_no_trace) {
+TEST(predictions_in_between_change_nothing) {
   Setting quiet(model_specs()), asking(model_specs());
   Rng rng(603), other(604);
   for (int i = 0; i < 300; ++i) {
@@ -118,7 +118,7 @@ TEST(models_come_and_go) {
   }
 }
 
-TEST(nothing_is_made_for_nobody) {
+TEST(nothing_is_derived_without_a_model_that_has_it) {
   Setting setting({model_specs()[0], model_specs()[1], {18, {{"bins(a,3)"}, {"bins(a,3)", "b"}}}},
                   "plain", 4);
   Rng rng(607);

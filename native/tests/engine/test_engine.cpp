@@ -312,7 +312,7 @@ TEST(an_idle_engine_is_small) {
   CHECK(engine.bytes() < 32768);
 }
 
-TEST(wrong_calls_are_told) {
+TEST(wrong_calls_are_refused) {
   Engine engine(18, &kPlainKernel);
   CHECK(engine.parse("1 |a x"));
   CHECK_THROWS(engine.step(), std::logic_error);

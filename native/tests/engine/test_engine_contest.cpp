@@ -163,7 +163,7 @@ TEST(a_stopped_challenger_stops_the_contest) {
   CHECK(setting.step("1 |a f1 |b f3") == Status::kFine);
 }
 
-TEST(a_late_label_charges_who_foretold_it) {
+TEST(a_late_label_charges_the_models_that_predicted) {
   Setting setting;
   CHECK(setting.engine.parse("3 |a f1 |b f3") && setting.engine.take_label());
   const Forecast nobody{{{setting.models[1], 2.5}}, 1.0, 2.0};
@@ -183,7 +183,7 @@ TEST(a_late_label_charges_who_foretold_it) {
   CHECK_EQ(setting.engine.screen().examples(), 1);
 }
 
-TEST(examples_without_weight_are_no_evidence) {
+TEST(examples_without_weight_are_not_evidence) {
   Setting setting;
   setting.step("1 0 |a f1 |b f3");
   CHECK_EQ(setting.engine.contest().charged(), 0);

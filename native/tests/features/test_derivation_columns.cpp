@@ -223,7 +223,7 @@ TEST(zeros_are_not_there) {
   }
 }
 
-TEST(wrong_groups_are_told) {
+TEST(wrong_groups_are_refused) {
   LineDerivation lines;
   const auto add = [&](Kind kind, const std::string& source, double parameter) {
     lines.add(print("wrong%d(%s,%g)", static_cast<int>(kind), source.c_str(), parameter), kind,

@@ -179,7 +179,7 @@ TEST(clips_are_counted) {
   CHECK_EQ(pairing.champion_loss, 3.0 + 3.1);  // sums are not clipped
 }
 
-TEST(losses_that_are_no_numbers_are_no_evidence) {
+TEST(losses_that_are_not_numbers_are_not_evidence) {
   for (const PairedBetting& rules : {single(), bernstein(), blocks()}) {
     Pairing pairing = begun();
     for (int i = 0; i < 30; ++i) pairing.add(1.0, 0.7, 1.0, 1.0, rules);

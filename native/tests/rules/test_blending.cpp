@@ -51,7 +51,7 @@ TEST(sums_of_help_decay) {
         blend_gain.square_distance == before.square_distance);
 }
 
-TEST(nobody_leads_further_than_the_cap) {
+TEST(no_challenger_leads_further_than_the_cap) {
   Serving serving;
   serving.share = 0.5;
   serving.max_distance = 2.0;

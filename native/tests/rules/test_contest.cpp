@@ -65,7 +65,7 @@ TEST(who_helps_is_blended_in) {
   CHECK(ring.contest.serving().served_loss < ring.contest.serving().champion_loss);
 }
 
-TEST(whoever_serves_alone_is_a_share_of_one) {
+TEST(a_challenger_that_serves_alone_has_a_share_of_one) {
   PairedBetting unmoved;
   unmoved.warm_up = 1000;  // nobody is promoted
   Ring ring(1, kNever, false, unmoved);
@@ -147,7 +147,7 @@ TEST(an_event_leaves_who_serves_as_it_is) {
   CHECK_EQ(ring.contest.serving().share, 0.5);
 }
 
-TEST(whoever_is_forgotten_makes_a_contest_incomplete) {
+TEST(a_forgotten_challenger_makes_a_contest_incomplete) {
   for (const std::uint32_t model : {7U, 8U, 9U}) {
     Ring ring(2);
     ring.contest.forget(3);  // somebody else

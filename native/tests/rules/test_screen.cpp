@@ -227,7 +227,7 @@ TEST(wide_candidates_are_skipped) {
   CHECK(screened.screen.rounds() > 10);  // the turn goes on
 }
 
-TEST(a_group_that_nobody_prepared_is_empty) {
+TEST(a_group_that_was_not_prepared_is_empty) {
   Screened screened;
   const std::uint32_t a = screened.groups.number("a");
   screened.read("|a x y");
@@ -241,7 +241,7 @@ TEST(a_group_that_nobody_prepared_is_empty) {
   CHECK_EQ(screened.screen.active(500), 0);
 }
 
-TEST(residuals_that_are_no_numbers_are_not_screened) {
+TEST(residuals_that_are_not_numbers_are_not_screened) {
   Screened screened;
   screened.set({"ab"});
   for (int i = 0; i < 20; ++i) screened.learn("|a x |b y", i % 2 == 0 ? 1.0 : -0.5);
@@ -263,7 +263,7 @@ TEST(a_guess_stays_among_the_residuals_seen) {
   CHECK(std::fabs(screened.screen.scores()[0].gain - before - 1.0) < 1e-9);
 }
 
-TEST(a_screen_begins_anew) {
+TEST(a_screen_starts_over) {
   Screened screened;
   screened.set({"ab"});
   for (int i = 0; i < 30; ++i) screened.learn("|a x |b y", 1.0);

@@ -58,7 +58,7 @@ def test_the_seed_changes_nothing_with_one_number(seed: int) -> None:
     assert first.decisions == other.decisions
 
 
-def test_a_pool_that_cannot_copy_is_told() -> None:
+def test_a_pool_that_cannot_copy_is_reported() -> None:
     class Mean:
         total = n = 0.0
 

@@ -75,7 +75,7 @@ def test_a_dethroned_champion_that_is_no_better_leaves_in_the_end() -> None:
 
 
 @pytest.mark.parametrize("patience", [1, 150, 700])
-def test_nobody_is_eliminated_before_the_patience_ends(patience: int) -> None:
+def test_no_challenger_is_eliminated_before_the_patience_ends(patience: int) -> None:
     evidence = PairedBetting(patience=patience, eliminates=2.0)
     core, world = scripted({"init": ["x"]}, budget=2, evidence=evidence, first_lease=5000), World()
     core.begin(world)
@@ -164,7 +164,7 @@ def noisy() -> Any:
 @pytest.mark.parametrize("budget", [2, 3, 4, 5, 6])
 @pytest.mark.parametrize("count", [1, 2, 5, 12])
 @pytest.mark.parametrize("raw", ["alike", "worse", "nearly better", "noisy"])
-def test_nobody_starves(budget: int, count: int, raw: str) -> None:
+def test_no_challenger_starves(budget: int, count: int, raw: str) -> None:
     """Every product of two groups, every step of the rate, every bundle: again and again."""
     groups = [f"g{i:02}" for i in range(count)]
     moves, world = Counted(Moves(rates())), World(groups)
@@ -186,7 +186,7 @@ def test_nobody_starves(budget: int, count: int, raw: str) -> None:
         assert count > 5 or gone["several", "all pairs"] >= 2
 
 
-def test_nobody_starves_next_to_a_champion_with_products() -> None:
+def test_no_challenger_starves_next_to_a_champion_with_products() -> None:
     """Products of three, one product less, and earlier champions get their turns too."""
     moves, world = Counted(Moves(rates())), World("abc")
     initial = Config(values={"learning_rate": 0.5})
@@ -277,7 +277,7 @@ def test_any_predictions_go_through(rows: list[tuple[float, ...]], weight: float
         assert set(core.lease) == set(core.move_of) == set(core.pairings)
 
 
-def test_nobody_else_serves_before_the_burn_in() -> None:
+def test_only_the_champion_serves_before_the_burn_in() -> None:
     """In the beginning it is shorter; for a challenger of an older champion it is not."""
     blending = Blending(burn_in=60, early=5, memory=100, standard_errors=0.0)
     core, world = scripted({"init": ["x"]}, blending=blending, evidence=NEVER), World()
@@ -348,7 +348,7 @@ def test_next_to_a_perfect_champion_leases_just_end() -> None:
     assert found == {"Retired", "WentLive"}
 
 
-def test_an_oracle_that_raises_is_told_and_asked_again() -> None:
+def test_an_oracle_that_raises_is_reported_and_asked_again() -> None:
     """The example is learned, and the oracle is called again with the next one."""
     script, fails = ScriptedOracle({"init": ["x"]}), [True, False]
 
@@ -365,7 +365,7 @@ def test_an_oracle_that_raises_is_told_and_asked_again() -> None:
     assert kinds(running.learn(world.example).decisions) == ["WentLive"]
 
 
-def test_an_oracle_that_proposes_nothing_is_no_trouble() -> None:
+def test_an_oracle_may_propose_nothing() -> None:
     core = contest(OracleMoves(lambda champion, groups: []), conf("init"))
     running, world = driver(core, FakePool(alike)), World()
     for _ in range(20):

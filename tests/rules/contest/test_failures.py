@@ -24,7 +24,7 @@ from tests.support.scripted import World, conf
 NEVER = PairedBetting(alpha=1e-300, renews=1e6)
 
 
-def test_an_oracle_that_fails_twice_is_told_twice_and_asked_again() -> None:
+def test_an_oracle_that_fails_twice_is_reported_twice_and_asked_again() -> None:
     fails = [True, True, False]
 
     def oracle(champion: Config, groups: Sequence[str]) -> list[Config]:
@@ -94,7 +94,7 @@ def test_after_a_late_promotion_every_kind_has_its_turn_soon(budget: int) -> Non
         assert core.t < begun + 2000, {k[1:]: n for k, n in moves.gone.items() if k[0] == champion}
 
 
-def test_what_is_no_number_is_not_served() -> None:
+def test_a_prediction_that_is_not_a_number_is_not_served() -> None:
     blending = Blending(burn_in=20, memory=100, standard_errors=0.0)
     core, world = scripted({"init": ["x"]}, blending=blending, evidence=NEVER), World()
     core.begin(world)
@@ -120,7 +120,7 @@ class Stubborn(OracleMoves):
         return Move("mine", "x", conf("x"))
 
 
-def test_moves_of_ones_own_that_repeat_themselves_do_not_hang() -> None:
+def test_custom_moves_that_repeat_themselves_do_not_hang() -> None:
     core = contest(Stubborn(lambda champion, groups: []), conf("init"), budget=3)
     core.begin(World())
     assert core.live == (conf("init"), conf("x"))

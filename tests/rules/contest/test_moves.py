@@ -201,7 +201,7 @@ def test_who_was_tried_least_is_next() -> None:
     assert {word for word, _ in went[7:10]} == {"+ab", "+ac", "+bc"}
 
 
-def test_who_rests_is_next_only_if_nobody_else_is_left() -> None:
+def test_a_resting_move_is_next_only_if_no_other_is_left() -> None:
     moves = Moves(PRODUCTS, squares=False, free=1)
     went = []
     for t in (0, 10, 20, 30, 40, 200):

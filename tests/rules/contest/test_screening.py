@@ -71,7 +71,7 @@ def test_screening_costs_its_share_and_no_step_more_than_the_models(
     assert sum(screen.worked) <= share * sum(screen.most) * 1.000001
 
 
-def test_every_candidate_is_looked_at_in_turns() -> None:
+def test_candidates_are_looked_at_in_turns() -> None:
     screen = Screen(Screening(share=0.25, looks=5))
     products: list[Product] = list(combinations_with_replacement("abcde", 2))
     screen.set(products, dict.fromkeys("abcde", 1))
@@ -109,7 +109,7 @@ def test_the_product_that_explains_what_is_left_over_gains_most() -> None:
 
 
 @pytest.mark.parametrize("residual", [math.nan, math.inf, -math.inf])
-def test_nothing_is_learned_from_what_is_no_number(residual: float) -> None:
+def test_nothing_is_learned_from_a_residual_that_is_not_a_number(residual: float) -> None:
     screen = Screen(Screening(share=1.0))
     screen.set([("a", "b")], {"a": 1, "b": 1})
     screen.learn(World("ab").example, residual, live=2)

@@ -183,6 +183,6 @@ def test_a_champion_without_a_model_cannot_be_written(tmp_path: Path) -> None:
         m.to_vw(tmp_path / "champion.model")
 
 
-def test_a_word_is_no_algorithm() -> None:
+def test_a_word_is_not_an_algorithm() -> None:
     with pytest.raises(chacha.errors.ConfigError, match="the class Exhaustive, got 'exhaustive'"):
         model("exhaustive")  # type: ignore[arg-type]

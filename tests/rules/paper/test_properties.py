@@ -159,7 +159,7 @@ def test_no_configuration_is_proposed_twice(
 @pytest.mark.parametrize("b", [5, 6, 8])
 @pytest.mark.parametrize("challengers", [10, 24, 45])
 @pytest.mark.parametrize("seed", [0, 1])
-def test_nobody_starves(b: int, challengers: int, seed: int) -> None:
+def test_no_challenger_starves(b: int, challengers: int, seed: int) -> None:
     """For b >= 5 and |S| > b, under fixed losses, once every first lease is used up:
     every challenger's cumulative examples are at least (b-1)/(8·max|S|)·T."""
     rng = Random(seed)

@@ -92,7 +92,7 @@ def test_line_8_only_who_used_up_its_lease_can_go() -> None:
     assert "z" in B
 
 
-def test_line_8_guard_nobody_goes_while_s_is_small() -> None:
+def test_line_8_guard_no_challenger_leaves_while_s_is_small() -> None:
     s = scheduler(3, {"x": 10, "y": 10})
     B, decisions = call(s, "xy", "xyz", [10, 10], [0.5, 0.4])
     assert B == "xy"
@@ -105,7 +105,7 @@ def test_lines_10_to_12_fill_up_to_b_minus_1() -> None:
     assert [d.kind for d in decisions] == ["WentLive"] * 3
 
 
-def test_line_10_stops_when_nobody_waits() -> None:
+def test_line_10_stops_when_no_challenger_waits() -> None:
     assert call(scheduler(9, {}), "", "ab", [], [])[0] in ("ab", "ba")
     assert call(scheduler(9, {}), "", "", [], []) == ("", [])
 
@@ -152,7 +152,7 @@ def test_starvation_b_2_the_only_challenger_is_its_own_median() -> None:
     assert B == "x"
 
 
-def test_starvation_equal_bounds_nobody_is_above_the_median() -> None:
+def test_starvation_equal_bounds_none_is_above_the_median() -> None:
     """A known case of the literal algorithm (docs/algorithm.md)."""
     s = scheduler(5, dict.fromkeys("wxyz", 10))
     B, _ = call(s, "wxyz", "wxyzpq", [10] * 4, [0.5] * 4)
