@@ -81,7 +81,7 @@ int main(int argc, char** argv) {
     const std::unique_ptr<char[]> exact(new char[line.size()]);
     std::copy(line.begin(), line.end(), exact.get());
     const std::string_view text(exact.get(), line.size());
-    if (lines % 20000 == 19999) {  // groups are never forgotten: begin anew
+    if (lines % 20000 == 19999) {  // groups are never forgotten: start over
       models = std::make_unique<Models>();
       groups = std::make_unique<Groups>();
     }

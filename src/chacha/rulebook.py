@@ -97,7 +97,7 @@ class Settings(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Rulebook:
-    """The parts that make up the rules; None stands for the default part.
+    """The parts that make up the rules; None means the default part.
 
     With the paper's evidence or one of its algorithms, all defaults are the paper's. Otherwise
     they are the recommended ones.

@@ -41,9 +41,9 @@ def plain(line: str) -> Read | None:
 
 
 def left_to_python(line: str) -> bool:
-    """The lines that parse_line takes and the native parser hands back: the whole list.
+    """Whether parse_line accepts the line and the native parser does not: the only such case.
 
-    A tab before the first bar: VW ignores what stands before it.
+    A tab before the first bar: VW ignores the text before it.
     """
     return "\t" in line.partition("|")[0]
 

@@ -32,7 +32,7 @@ def test_words_are_those_of_python(texts: list[str | None], skipped: int) -> Non
 
 
 def documents(rows: int) -> pa.Table:
-    """Texts in two columns, some missing, and a label that some words tell."""
+    """Texts in two columns, some missing, and a label that depends on some words."""
     rng = np.random.default_rng(3)
     words = [f"Word{i}" for i in range(40)] + ["naïve", "ÉTÉ", "d'or"]
     chosen = [rng.choice(len(words), rng.integers(0, 25)) for _ in range(2 * rows)]

@@ -204,7 +204,7 @@ def test_a_line_may_end_with_a_line_break() -> None:
 
 
 def test_the_pool_names_the_line_it_cannot_read() -> None:
-    """A pool is handed what parse_line took; a tab in the head is no reason to refuse."""
+    """A pool accepts what parse_line accepts: a tab in the head is not an error."""
     pool = NativePool()
     pool.start(Config())
     tabbed = chacha.data.parse_line("what ever\t2 |a x", place="t.vw:3")

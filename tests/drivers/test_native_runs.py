@@ -33,8 +33,13 @@ PRESETS: Mapping[str, Callable[..., ChaCha]] = {"paper": ChaCha.paper, "flaml": 
 
 
 def model(preset: str = "paper", **settings: Any) -> ChaCha:
-    made: dict[str, Any] = {"keep_decisions": 10**6, "seed": 1, "pool": NativePool(), **settings}
-    return PRESETS[preset](**made)
+    arguments: dict[str, Any] = {
+        "keep_decisions": 10**6,
+        "seed": 1,
+        "pool": NativePool(),
+        **settings,
+    }
+    return PRESETS[preset](**arguments)
 
 
 NARROW = SampleComplexity(scale=0.01)
@@ -94,7 +99,7 @@ LOSSES: dict[str, chacha.losses.Loss] = {
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_every_loss_and_importance_weights(loss: str) -> None:
-    """On VW and natively; weights of 0 are predicted and are no evidence."""
+    """On VW and natively; examples of weight 0 are predicted and are not evidence."""
     lines = lines_for_loss("logistic" if loss == "floor" else loss, 600)
     settings: dict[str, Any] = {
         "loss": LOSSES[loss],

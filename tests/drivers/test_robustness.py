@@ -92,11 +92,11 @@ def test_other_threads_go_on_during_a_run(stream: Path) -> None:
     assert not together(tick, run)
     whole = time.perf_counter() - begin
     longest = max(later - before for before, later in itertools.pairwise(ticks))
-    assert longest < 0.5 * whole, f"nobody else ran for {longest:.3f} of {whole:.3f} seconds"
+    assert longest < 0.5 * whole, f"no other thread ran for {longest:.3f} of {whole:.3f} seconds"
 
 
 def test_one_model_in_two_threads_never_crashes(stream: Path) -> None:
-    """What comes of it is nobody's promise, but the process lives and the model still works."""
+    """The results are undefined, but the process survives and the model still works."""
     each = model(budget=5)
     lines = lines_of("interactions", 300, seed=9)
     x = {"a": 1.0, "b": 2.0, "c": "red"}
@@ -119,7 +119,7 @@ def test_one_model_in_two_threads_never_crashes(stream: Path) -> None:
 
 
 def interrupted(each: ChaCha, path: Path, after: float) -> None:
-    """A run that is interrupted after so many seconds, or at its end."""
+    """A run that is interrupted after `after` seconds, or at its end."""
     timer = threading.Timer(after, signal.raise_signal, [signal.SIGINT])
     timer.start()
     each.run(path)
@@ -357,7 +357,7 @@ def test_an_idle_model_costs_kilobytes() -> None:
 
 
 def test_stopped_models_give_their_memory_back() -> None:
-    """The bytes that a pool tells are those of its live models."""
+    """The bytes that a pool reports are those of its live models."""
     pool = NativePool()
     rng = random.Random(3)
     pool.start(Config())

@@ -101,8 +101,10 @@ def test_vw_learns_from_scratch_on_the_text(tuned: tuple[ChaCha, Path], tmp_path
     out = tmp_path / "out.vw"
     words = ("transform", str(folder / "rides.csv"), "-m", str(folder / "m.vw"), "--limit", "1500")
     done = cli(*words, "-o", str(out))
-    printed = next(line for line in done.stderr.splitlines() if line.startswith("to learn anew: "))
-    command, _, comment = printed.removeprefix("to learn anew: vw -d ").partition("  # ")
+    printed = next(
+        line for line in done.stderr.splitlines() if line.startswith("to learn from scratch: ")
+    )
+    command, _, comment = printed.removeprefix("to learn from scratch: vw -d ").partition("  # ")
     assert command == f"{shlex.quote(str(out))} {model.champion.vw_args()}"
     assert comment.split(", ")[: len(model.champion.derived)] == list(model.champion.derived)
     init = {"interactions": config.interactions, **config.values}
@@ -195,7 +197,7 @@ def test_groups_of_earlier_rows_continue(tmp_path: Path, loss: chacha.losses.Los
     vw = workspace("-i", str(tmp_path / "m.vw"))
     for i in range(300):
         text = line()
-        if i % 7 == 0:  # a row without a label is predicted, and leaves no trace
+        if i % 7 == 0:  # a row without a label is predicted and changes nothing
             text = text[text.index("|") :]
         transformed = transform.line(text)
         assert vw.predict(transformed) == champion_says(model, chacha.data.parse_line(text))
@@ -369,7 +371,7 @@ def test_a_damaged_file_is_refused_wherever_it_is_cut(tmp_path: Path) -> None:
 
 
 def _places(data: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Where something stands in a JSON object."""
+    """The path of every value in a JSON object."""
     for key in data if isinstance(data, dict) else range(len(data)):
         yield (*at, key)
         if isinstance(data[key], (dict, list)):
@@ -380,7 +382,7 @@ ODD: list[Any] = [None, -1, 1.5, "word", [], {}, [None], 1e39, True, 2**40]
 
 
 def test_any_content_of_the_file_is_accepted_or_refused(tmp_path: Path) -> None:
-    """Every place of it is damaged in many ways; nothing but our own error comes of it."""
+    """Every value in it is replaced in many ways; only a PoolError may be raised."""
     path = tmp_path / "m.vw"
     features = ["bins(t,3)", "lag(label,2)", "onehot(h)", "log(t)", "ewma(h,0.5)"]
     small(path, features)
@@ -415,7 +417,7 @@ def test_any_content_of_the_file_is_accepted_or_refused(tmp_path: Path) -> None:
             "it has version 2, but only 1 is read here; read it with the chacha version that",
         ),
         ({"groups": {}}, r"it is damaged: bins\(t,3\) is missing"),
-        ({"groups": {"bin(t,3)": {}}}, r"it is damaged: 'bin\(t,3\)' is no derived group"),
+        ({"groups": {"bin(t,3)": {}}}, r"it is damaged: 'bin\(t,3\)' is not a derived group"),
         ({"config": {"values": {}}}, "it is damaged: not a configuration"),
     ],
 )
@@ -515,7 +517,7 @@ def test_labels_are_those_that_the_learner_takes(tmp_path: Path) -> None:
     assert done.stdout == ("-1.0 |a x:3 |lag(label,1) label.1\n|a x:2 |lag(label,1) label.1:-1.0\n")
     assert "skipped: 1 label refused; first: -:2: the label is 7.0" in done.stderr
     assert "2 examples written" in done.stderr
-    assert "to learn anew: vw --loss_function logistic  # lag(label,1)" in done.stderr
+    assert "to learn from scratch: vw --loss_function logistic  # lag(label,1)" in done.stderr
     assert "the label is 7.0" in cli(*words, "--on-bad", "error", stdin=stdin, rc=1).stderr
 
 

@@ -24,7 +24,7 @@ from chacha.data.vw_text import hash_name
 from chacha.features.column_stats import short_text
 from chacha.features.derivation import Derivation
 
-Found = dict[str, list[tuple[int, float]]]  # by group: hashes and values, in order
+Derived = dict[str, list[tuple[int, float]]]  # by group: hashes and values, in order
 Values = NDArray[np.float64]
 
 
@@ -43,11 +43,11 @@ class Both:
         self.derivation.add(names)
         self.pool.derive(names)
 
-    def python(self, line: str) -> Found:
+    def python(self, line: str) -> Derived:
         made = self.derivation.derive(parse_line(line)).derived
         return {name: [(f.hashed, f.value) for f in made[name]] for name in self.names}
 
-    def native(self, line: str) -> Found:
+    def native(self, line: str) -> Derived:
         groups = self.pool.engine.derived(line, self.names)
         assert groups is not None
         return {
@@ -76,7 +76,7 @@ def compared(lines: Iterable[str], names: Sequence[str], first: int = 8) -> Both
     return both
 
 
-# What a value gives, in NumPy: the whole past is looked at anew every time.
+# What a value gives, in NumPy: computed from the whole past every time.
 
 
 def knots_of(past: Values, first: int, k: int) -> list[float] | None:
@@ -320,7 +320,7 @@ def test_derived_features_are_read_back_from_text_exactly(lines: list[str]) -> N
 
 
 def test_many_columns_are_tracked_up_to_a_bound() -> None:
-    """256 of a group, 4096 of all: whoever comes first."""
+    """The first 256 of a group, the first 4096 in all."""
     rng = random.Random(3)
 
     def lines() -> Iterable[str]:
@@ -353,7 +353,7 @@ def test_columns_that_come_late_get_their_own_knots() -> None:
 
 
 def test_deriving_is_a_pure_read() -> None:
-    """What is derived, predicted or shown, however often, leaves no trace."""
+    """Deriving, predicting and showing change nothing, however often."""
     rng = random.Random(5)
     quiet, asked = Both(NAMES, 8), Both(NAMES, 8)
     for i in range(60):

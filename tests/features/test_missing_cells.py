@@ -38,7 +38,7 @@ from tests.support.derived_runs import TARGET, early_model, results
 
 
 def made_rows(n: int, seed: int = 1) -> list[dict[str, Any]]:
-    """Rows with holes, which tell something of the label."""
+    """Rows with empty cells, which are informative about the label."""
     rng = random.Random(seed)
     rows = []
     for _ in range(n):

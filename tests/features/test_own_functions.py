@@ -39,7 +39,7 @@ TRIPS = [
     )
 ]
 
-MADE = [
+DERIVED = [
     "|own(ratio) km%20h:1.5 is%3Ared",
     "|own(ratio) is%3ANone",
     "|own(ratio) is%3Adark%20red",
@@ -73,8 +73,10 @@ def test_a_function_is_given_the_row_as_it_is(write: Callable[[Path], str], tmp_
         {"c": t["c"], "day": datetime.fromisoformat(str(t["day"])), "h": t["h"], "km": t["km"]}
         for t in TRIPS
     ]
-    assert [step.example.body[-len(made) :] for step, made in zip(steps, MADE, strict=True)] == MADE
-    assert all(step.example.row is None for step in steps), "nothing more is kept of it"
+    assert [
+        step.example.body[-len(text) :] for step, text in zip(steps, DERIVED, strict=True)
+    ] == DERIVED
+    assert all(step.example.row is None for step in steps), "the row is dropped"
     whole = early_model(remembering([]))
     whole.run(write(tmp_path), table=TARGET)
     assert results(whole) == results(model)
@@ -97,7 +99,7 @@ def test_predict_learn_ask_and_run_call_functions_alike() -> None:
     whole.run(list(zip(rows, labels, strict=True)))
     assert results(one) == results(asked) == results(whole)
     close = pytest.approx(one.served.mean, rel=1e-4)
-    assert plain.served.mean == close, "what stands there is not made again"
+    assert plain.served.mean == close, "a group that the text has is not derived again"
     without = early_model(DerivedFeatures(kinds=[]))
     without.run(list(zip(rows, labels, strict=True)))
     assert one.served.mean < without.served.mean
@@ -192,7 +194,7 @@ def test_a_wrong_function_is_reported_and_changes_nothing(how: str) -> None:
 def test_functions_are_checked_before_they_are_called() -> None:
     with pytest.raises(ConfigError, match="must be a function, got 3"):
         DerivedFeatures(functions={"f": 3})  # type: ignore[dict-item]
-    with pytest.raises(ConfigError, match="is no derived group"):
+    with pytest.raises(ConfigError, match="is not a derived group"):
         DerivedFeatures(functions={"a b": failing})
     row = {"a": 2.0}
     with pytest.raises(BadExample, match="no attribute 'pop'"):

@@ -341,7 +341,7 @@ def test_text_is_derived_as_the_table_it_was_written_from(stream: str) -> None:
 
 
 def test_rows_without_a_derived_feature_between_those_with_some() -> None:
-    """Only the last label is derived, and it is often 0: then there is no feature of it."""
+    """Only the last label is derived, and it is often 0: a label of 0 gives no feature."""
     rng = random.Random(15)
     table: Table = [
         ({"u": rng.uniform(1, 2), "v": rng.uniform(1, 2)}, float(i % 3)) for i in range(200)
@@ -384,7 +384,7 @@ def test_predicting_changes_nothing(pool: Callable[[], LivePool]) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_labels_that_come_late_and_in_any_order(seed: int) -> None:
-    """An example is derived anew when its label comes."""
+    """An example is derived again when its label comes."""
     rng = random.Random(seed)
     native, python = (fast_model(pool, budget=2 + seed) for pool in (NativePool(), PlainPool()))
     waiting: list[tuple[chacha.Ticket, chacha.Ticket, float]] = []
@@ -414,7 +414,7 @@ AB: Product = ("hour", "temp")
 
 
 def test_an_oracle_may_propose_derived_groups_where_nothing_is_said_of_features() -> None:
-    """Columns are looked at from then on. What the learner refuses changes nothing."""
+    """Columns are tracked from then on. What the learner refuses changes nothing."""
     lines = text_of(curved(200, 11))
     runs = []
     for pool in (NativePool(), PlainPool(), ReferencePool()):

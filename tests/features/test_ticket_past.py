@@ -18,7 +18,7 @@ from tests.support.derived_runs import TARGET, early_model, results
 POOLS: dict[str, Callable[[], Any]] = {
     "native": chacha.NativePool,
     "reference": chacha.ReferencePool,
-    "native, evidence of one's own": chacha.NativePool,
+    "native, custom evidence": chacha.NativePool,
 }
 
 
@@ -54,10 +54,10 @@ def test_a_ticket_keeps_the_past_as_it_was(pool: str) -> None:
     model.tell(tickets[3], 9.0)
     model.tell(tickets[2], 10.0)
     # What is learned are the features of the ticket: a model that is given them learns the same.
-    own = [replay.ask(t.example.body) for t in tickets]
-    assert [t.example.body for t in own] == [t.example.body for t in tickets]
+    replayed = [replay.ask(t.example.body) for t in tickets]
+    assert [t.example.body for t in replayed] == [t.example.body for t in tickets]
     for i, y in ((1, 7.0), (0, 8.0), (3, 9.0), (2, 10.0)):
-        replay.tell(own[i], y)
+        replay.tell(replayed[i], y)
     assert [d.to_json() for d in model.decisions] == [d.to_json() for d in replay.decisions]
     for ticket in tickets:
         raw, other = (m._driver.predict(ticket.example).raw for m in (model, replay))

@@ -245,7 +245,7 @@ def test_a_model_that_restarted_since_is_not_charged() -> None:
     ticket = m.ask("|a x |b y |c z")
     challenger = m.core.B[0]
     n = standing(m)[challenger].n
-    m._driver._incarnations[challenger] = 999  # as if it had been retired and started anew
+    m._driver._incarnations[challenger] = 999  # as if it had been retired and restarted
     m.tell(ticket, 1.0)
     assert standing(m)[challenger].n == n
     assert standing(m)[m.champion].n == 2

@@ -35,16 +35,16 @@ from tests.support.vw_text_strategy import good_lines
 
 POOLS = [NativePool, ReferencePool, VWPool]
 BENT = Config(["ab", "bc"], {"power_t": 0.3})  # with it, models learn one by one between the passes
-Found = dict[Config, float]
+Predictions = dict[Config, float]
 
 
-def learned(pool: LivePool, example: Example) -> Found:
+def learned(pool: LivePool, example: Example) -> Predictions:
     """What the models predicted, without the one that the reference does not have."""
     return {config: p for config, p in pool.learn(example).items() if config != BENT}
 
 
 def parted(rng: random.Random, names: str, features: int, different: int) -> str:
-    """A line with so many features in every group, of so many different ones."""
+    """A line with `features` features in every group, out of `different` names."""
     groups = [
         f"|{name} "
         + " ".join(
@@ -89,7 +89,7 @@ def shaken(rng: random.Random, pools: Sequence[Any], configs: Sequence[Config]) 
 
 @pytest.mark.parametrize("bent", [False, True], ids=["plain", "bent"])
 def test_copies_give_the_bits_of_the_reference(bent: bool) -> None:
-    """On every code path, alone and in company, whoever comes and goes afterwards."""
+    """On every code path, alone and beside other models, which start and stop later."""
     rng = random.Random(f"copies {bent}")
     values: list[dict[str, Any]] = [{}, {"learning_rate": 0.1}, {"noconstant": True}]
     values += [{"bit_precision": 8}, {"bit_precision": 8, "noconstant": True}]
@@ -374,7 +374,7 @@ def test_a_seed_is_a_share_of_the_squared_gradients(values: dict[str, Any]) -> N
 
 @pytest.mark.parametrize("make", [NativePool, ReferencePool])
 def test_a_settled_copy_is_an_undamped_one(make: Any) -> None:
-    """From then on; settling what is no copy changes nothing."""
+    """From then on; undamping a model that is not a copy changes nothing."""
     rng = random.Random(4)
     damped, plain = make(), make()
     copy, other = Config(["ab"]), Config(["aab"])

@@ -97,7 +97,7 @@ def separate(config: Config) -> Any:
 
 
 def predict_then_learn(workspace: Any, line: str) -> float:
-    """VW's prediction, which sees no label, then its lesson."""
+    """Return VW's prediction without the label, then learn the line."""
     parsed = workspace.parse(line)
     workspace.predict(parsed)
     prediction = float(parsed.get_simplelabel_prediction())
@@ -230,7 +230,7 @@ def test_a_copy_goes_on_as_its_source_would(kernel: str, values: Mapping[str, An
 
 
 def test_a_ruined_model_is_vws_in_company_too() -> None:
-    """With l2 * rate * weight = 1 VW divides by 0 and serves 0 ever after, whoever is near."""
+    """With l2 * rate * weight = 1 VW divides by 0 and serves 0 from then on, as alone."""
     ruined = Config([], {"l2": 0.5, "learning_rate": 1.0, "loss_function": "hinge"})
     company = Config([], {"l1": 0.1, "loss_function": "hinge"})
     pool, workspace = NativePool(), separate(ruined)

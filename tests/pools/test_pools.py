@@ -79,7 +79,7 @@ def separate(config: Config) -> vowpalwabbit.Workspace:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_vw_pool_equals_separate_workspaces_through_start_stop_and_restart(seed: int) -> None:
-    """The same text, the same bits; nobody parses twice, nobody is disturbed."""
+    """The same text gives the same bits; it is parsed once, and no model disturbs another."""
     rng = random.Random(seed)
     pool = VWPool()
     alone: dict[Config, vowpalwabbit.Workspace] = {}

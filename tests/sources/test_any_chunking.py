@@ -1,4 +1,4 @@
-"""However the bytes arrive, and however many rows are looked at together: the same examples."""
+"""However the bytes arrive, and however many rows are read together: the same examples."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from chacha.sources.records.reader import RecordReader
 
 
 class Pipe(io.BytesIO):
-    """A pipe that brings so many bytes at a time."""
+    """A pipe that delivers `size` bytes at a time."""
 
     def __init__(self, data: bytes, size: int) -> None:
         super().__init__(data)

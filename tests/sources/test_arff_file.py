@@ -17,7 +17,7 @@ def test_sparse_arff_and_quotes(tmp_path: Path) -> None:
     assert lines[1] == "1.0 |a |c c=%20q%20 |s"
     assert "index 0 occurs twice" in lines[2]
     assert "'{' without '}'" in lines[3]
-    assert lines[4] == "3.0 |a a |c c=%20q%20 |s s=17", "a string is no number"
+    assert lines[4] == "3.0 |a a |c c=%20q%20 |s s=17", "a string is not a number"
     assert lines[5] == "0.0 |a a:2.0 |c c=a}b |s"
 
 

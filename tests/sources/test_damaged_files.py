@@ -282,8 +282,8 @@ def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 @contextmanager
-def nobody() -> Iterator[None]:
-    """Root may read everything, so for a while we are not root."""
+def without_root() -> Iterator[None]:
+    """Drop root's rights for a while, because root may read everything."""
     before = os.geteuid()
     if before == 0:
         os.seteuid(65534)
@@ -297,7 +297,7 @@ def test_permission_denied(tmp_path: Path) -> None:
     for name in ("a.csv", "a.parquet", "a.arrow"):
         path = write(tmp_path / name, "x,y\n1,2\n")
         path.chmod(0)
-        with nobody(), pytest.raises(SourceError, match=f"{name}: permission denied"):
+        with without_root(), pytest.raises(SourceError, match=f"{name}: permission denied"):
             open_source(path)
 
 

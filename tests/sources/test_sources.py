@@ -349,7 +349,7 @@ def test_the_sparse_stream_is_like_hashed_text() -> None:
 def test_a_product_of_small_groups_explains_the_sparse_stream() -> None:
     rows = good(open_source("synth:sparse,n=1000"))
 
-    def sign(row: Example, group: str) -> float:  # odd names tell +, even ones -
+    def sign(row: Example, group: str) -> float:  # odd names vote +, even ones -
         votes = [2 * (int(f.name[1:]) % 2) - 1 for f in row.groups[group]]
         return float(np.sign(sum(votes)))
 

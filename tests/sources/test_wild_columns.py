@@ -45,7 +45,7 @@ def test_rows_with_infinite_cells_change_nothing(pool: type[NativePool]) -> None
     clean, expected, none = passed(pool(), finite)
     assert (skipped, none) == (len(table) - len(finite), 0)
     assert track == expected
-    uncompared = {"summary": None}  # it counts what was skipped
+    uncompared = {"summary": None}  # it counts the skipped rows
     assert state(model) | uncompared == state(clean) | uncompared
     assert model.observed.columns == clean.observed.columns
 

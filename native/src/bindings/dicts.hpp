@@ -194,7 +194,7 @@ class DictPlan : public Names {
 
   std::vector<Entry> entries_;
   KeyNumbers order_;                     // keys in the order of the last dict, and their entries
-  static constexpr int kMostOrders = 8;  // after so many changes no order is remembered
+  static constexpr int kMostOrders = 8;  // after this many changes no order is remembered
   int orders_ = 0;
   std::vector<PyObject*> values_;  // of the current dict
   std::size_t size_;

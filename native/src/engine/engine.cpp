@@ -284,7 +284,7 @@ Status Engine::step(const Forecast* forecast) {
   const Bank& bank = *banks_.front();
   const bool changed = observed_expansion_ != bank.expansion();
   observed_expansion_ = bank.expansion();
-  // A bank remembers which features it has seen, if its bits tell apart all that are counted.
+  // A bank remembers which features it has seen, if its bits distinguish all that are counted.
   Bank* memory = bank.bits() >= observed_.bits() ? banks_.front().get() : nullptr;
   const bool grown = changed ? observed_.observe(example_, empty_, memory)
                              : observed_.observe_label(example_, empty_);

@@ -122,7 +122,7 @@ class Engine {
   Screen& screen() { return screen_; }
   // The prediction that is served, from what all models predicted last.
   double served_now() const;
-  // Distinct features are counted by hashes of so many bits; to be set before the first example.
+  // Distinct features are counted by hashes of `bits` bits; to be set before the first example.
   void set_observed_bits(int bits) { observed_ = ObservedStream(bits); }
   void set_baseline(std::uint32_t model) {
     live(model);
@@ -159,7 +159,7 @@ class Engine {
     Bank* bank = nullptr;
     std::uint32_t lane = 0;
     std::vector<GroupList> products;  // groups in the order of the configuration
-    Standing standing;                // while it is no contender; then race_ has it
+    Standing standing;                // while it is not a contender; then race_ has it
     double raw = 0.0;
   };
 

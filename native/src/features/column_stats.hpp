@@ -9,9 +9,9 @@
 
 namespace chacha {
 
-constexpr std::size_t kMostValues = 64;    // that one-hot tells apart
+constexpr std::size_t kMostValues = 64;    // that one-hot coding distinguishes
 constexpr std::size_t kOutside = 64;       // values beyond the knots that make a sample
-constexpr std::size_t kOutsideShare = 20;  // one of so many values must be outside, to extend
+constexpr std::size_t kOutsideShare = 20;  // N: to extend, 1 in N values must be outside
 constexpr std::size_t kExtensions = 16;
 constexpr std::size_t kEndKnots = 4;     // that an extension adds at an end, if there are
 constexpr std::size_t kFewOutside = 16;  // values at least
@@ -49,7 +49,7 @@ class ColumnStats {
   // The distinct first values if there are at most k, else k quantiles of them, and the knots that
   // were added beyond. Sorted, without repetitions. Needs ready().
   std::vector<float> knots(std::size_t k) const;
-  // The values that one-hot tells apart, in order of appearance, if codes().
+  // The values that one-hot coding distinguishes, in order of appearance, if codes().
   const std::vector<float>& values() const { return values_; }
   std::size_t bytes() const;
 

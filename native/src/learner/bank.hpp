@@ -33,7 +33,7 @@ class Bank {
 
   // Give a new model a lane: empty, or with the weights and the state of the model in `from`.
   // `damping` is of copies: on a coordinate that it meets first in a product that `from` does not
-  // have, the copy starts as if it had seen so many times the squared gradients of the constant.
+  // have, the copy starts as if it had seen `damping` times the squared gradients of the constant.
   std::uint32_t start(const Options& options, std::vector<GroupList> products, int from = -1,
                       float damping = 0.0F);
   // Let a damped copy learn undamped from now on.

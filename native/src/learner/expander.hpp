@@ -23,7 +23,7 @@ class Expander {
   // prediction. `again`: the example has the features of the last one, with other values.
   // Returns whether it has other features than the last one, derived ones aside.
   bool expand(const Example& example, bool learning, bool again);
-  // Start anew with the next example: products or places have changed.
+  // Start over with the next example: products or places have changed.
   void invalidate() noexcept { reusable_ = false; }
 
   const Expansion& expansion() const { return expansion_; }

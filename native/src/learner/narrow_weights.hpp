@@ -67,7 +67,7 @@ class NarrowWeights {
   }
 
  private:
-  static constexpr std::uint32_t kDirectShare = 8;  // crowded: one index of so many has a cell
+  static constexpr std::uint32_t kDirectShare = 8;  // N: crowded if over 1 in N indices has a cell
 
   IndexMap map_;
   std::vector<float, Aligned<float>> cells_;  // w, adaptive sum, norm, rate of each

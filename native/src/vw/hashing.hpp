@@ -70,7 +70,7 @@ inline std::uint32_t hash_name(std::string_view name, std::uint32_t seed) {
   return number + seed;
 }
 
-// Return the mask of indices of so many bits, up to 32.
+// Return the mask of indices of `bits` bits, up to 32.
 constexpr std::uint32_t mask_of(int bits) {
   return bits >= 32 ? 0xffffffffU : (1U << (bits & 31)) - 1;
 }

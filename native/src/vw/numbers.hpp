@@ -20,7 +20,7 @@ struct Number {
 // Return what VW reads from `text`, which is not empty and need not end with a zero byte.
 Number read_number(std::string_view text);
 
-// Return the float nearest to a plain decimal text in any locale; 0 if it is no number.
+// Return the float nearest to a plain decimal text in any locale; 0 if it is not a number.
 float nearest(std::string_view text);
 
 }  // namespace chacha

@@ -66,7 +66,7 @@ TEST(predictions_in_between_change_nothing) {
   CHECK_EQ(asking.seen(), quiet.seen());
 }
 
-// Derived groups are no groups of the stream: the engine neither waits for them nor counts them.
+// Derived groups are not groups of the stream: the engine neither waits for them nor counts them.
 TEST(derived_groups_are_not_observed) {
   Setting setting(model_specs());
   Rng rng(605);
@@ -147,7 +147,7 @@ TEST(the_order_of_getting_ready_does_not_matter) {
   Engine late(18, kernel_named("plain"));
   std::vector<std::uint32_t> models;
   CHECK_THROWS(late.start(18, Options(), {{"bins(a,16)"}}),
-               std::invalid_argument);  // nobody knows it
+               std::invalid_argument);  // an unknown group
   // A product may have groups that are derived later, and derivation may be turned on last.
   Products products = {{"bins(a,16)", "b"}};
   const std::uint32_t early = late.start(18, some[0].options(), products);

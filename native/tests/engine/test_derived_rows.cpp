@@ -55,7 +55,7 @@ TEST(columns_derive_what_text_derives) {
   const Forms rare = {{"a", "x", 9, 0, 0}, {"missing(a)", "x", 1, 8, 8}, {"b", "k", 6, 0, 0}};
   const std::vector<std::vector<ModelSpec>> crews = {
       model_specs(),
-      {model_specs()[0], {18, {{"a", "b"}}}},  // nobody wants what is given
+      {model_specs()[0], {18, {{"a", "b"}}}},  // no model uses what is given
       {model_specs()[0],
        {18, {{"lag(label,3)"}}},
        {18, {{"a", "b"}}}},  // zeros leave nothing to derive

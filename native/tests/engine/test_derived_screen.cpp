@@ -218,7 +218,7 @@ TEST(derived_candidates_are_screened_as_a_naive_screen_does) {
   }
 }
 
-// Groups that are derived for the screen are no features of a model.
+// Groups that are derived for the screen are not features of a model.
 TEST(a_screen_changes_no_model) {
   std::vector<std::string> ends;
   for (const double share : {0.0, 0.3, 1.0}) {

@@ -273,7 +273,7 @@ TEST(labels_are_what_the_loss_takes) {
 }
 
 TEST(features_are_counted_at_the_observed_bits) {
-  for (const int bits : {3, 18, 31}) {  // of the models: fewer tell fewer features apart
+  for (const int bits : {3, 18, 31}) {  // of the models: fewer bits distinguish fewer features
     Engine engine(18, &kPlainKernel);
     Engine counts(18, &kPlainKernel);
     const std::uint32_t model = engine.start(bits, Options(), {});
@@ -318,7 +318,7 @@ TEST(wrong_calls_are_refused) {
   CHECK_THROWS(engine.step(), std::logic_error);
   CHECK_THROWS(engine.dump(0), std::out_of_range);
   const std::uint32_t model = engine.start(18, Options(), {});
-  CHECK_THROWS(engine.step(), std::logic_error);  // nobody serves
+  CHECK_THROWS(engine.step(), std::logic_error);  // no model serves
   CHECK_THROWS(engine.start(18, Options(), {{}}), std::invalid_argument);
   CHECK_THROWS(engine.start(18, Options(), {{"a", ""}}), std::invalid_argument);
   CHECK_THROWS(engine.start(0, Options(), {}), std::invalid_argument);

@@ -166,8 +166,8 @@ TEST(a_stopped_challenger_stops_the_contest) {
 TEST(a_late_label_charges_the_models_that_predicted) {
   Setting setting;
   CHECK(setting.engine.parse("3 |a f1 |b f3") && setting.engine.take_label());
-  const Forecast nobody{{{setting.models[1], 2.5}}, 1.0, 2.0};
-  setting.engine.step(&nobody);  // without the champion there is nothing to compare with
+  const Forecast challenger_only{{{setting.models[1], 2.5}}, 1.0, 2.0};
+  setting.engine.step(&challenger_only);  // without the champion there is nothing to compare with
   CHECK_EQ(setting.engine.contest().charged(), 0);
   CHECK_EQ(setting.engine.screen().examples(), 0);
   CHECK_EQ(setting.engine.served().total, 4.0);

@@ -233,7 +233,7 @@ TEST(codes_are_a_few_whole_numbers) {
   for (int i = 0; i < 59; ++i) CHECK(stats.observe(100.0F + static_cast<float>(i)));
   CHECK_EQ(stats.values().size(), kMostValues);
   ColumnStats all = ready(mixed(0, 63));
-  CHECK(!all.observe(64.0F));  // nothing more is told apart
+  CHECK(!all.observe(64.0F));  // no further value is distinguished
   CHECK_EQ(all.values().size(), kMostValues);
   ColumnStats no_codes = ready(mixed(0, 80));
   CHECK(!no_codes.observe(81.0F));

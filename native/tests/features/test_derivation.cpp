@@ -146,7 +146,7 @@ TEST(lags_are_the_last_examples) {
   CHECK_EQ(lines.make("lag(label,2)", "|c"), "label.1:7");
   lines.learn("0 |a x:2 y:10");
   CHECK_EQ(lines.make("lag(a,3)", "|b z"), "x.1:2 x.2:1 y.1:10");
-  CHECK_EQ(lines.make("lag(label,2)", "|c"), "label.2:7");  // a 0 is no feature
+  CHECK_EQ(lines.make("lag(label,2)", "|c"), "label.2:7");  // a 0 is not a feature
   lines.learn("-1 |b z");                                   // what an example does not have is 0
   CHECK_EQ(lines.make("lag(a,3)", "|b z"), "x.2:2 x.3:1 y.2:10");
   CHECK_EQ(lines.make("lag(label,2)", "|c"), "label.1:-1");

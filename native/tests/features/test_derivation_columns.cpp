@@ -39,7 +39,7 @@ TEST(given_groups_are_set_apart) {
   CHECK_EQ(lines.runs(), "a:2 b:1 ");
   CHECK(lines.derivation.has_given());
   lines.derivation.derive(lines.example, false, lines.names);
-  CHECK_EQ(lines.runs(), "a:2 b:1 ");  // nobody wants them
+  CHECK_EQ(lines.runs(), "a:2 b:1 ");  // no model uses them
   lines.need({"own(f)", "missing(a)", "bins(a,3)"});
   lines.derivation.derive(lines.example, false, lines.names);
   CHECK_EQ(lines.runs(), "a:2 b:1 bins(a,3):1 missing(a):1 own(f):2 ");

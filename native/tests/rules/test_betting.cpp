@@ -159,7 +159,7 @@ TEST(the_scale_freezes) {
   CHECK_EQ(pairing.scale, rules.clip * 2.0);
   for (const double level : {0.0, 1e9, kNan, 1e-9}) pairing.add(1.0, 0.5, 1.0, level, rules);
   CHECK_EQ(pairing.scale, rules.clip * 2.0);
-  pairing.scale = 0.0;  // it begins anew
+  pairing.scale = 0.0;  // it starts over
   pairing.add(1.0, 0.5, 1.0, 4.0, rules);
   CHECK_EQ(pairing.scale, rules.clip * 4.0);
 }

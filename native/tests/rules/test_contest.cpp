@@ -61,13 +61,13 @@ TEST(who_helps_is_blended_in) {
     CHECK(std::fabs(serving.max_distance - 3.0 * 2.0) < 1e-9);
     CHECK_EQ(ring.served({1.0, 3.0, -1.0}), 0.0);
   }
-  CHECK_EQ(first, 2);  // in the beginning: nobody is known better
+  CHECK_EQ(first, 2);  // in the beginning: none is known to be better
   CHECK(ring.contest.serving().served_loss < ring.contest.serving().champion_loss);
 }
 
 TEST(a_challenger_that_serves_alone_has_a_share_of_one) {
   PairedBetting unmoved;
-  unmoved.warm_up = 1000;  // nobody is promoted
+  unmoved.warm_up = 1000;  // no challenger is promoted
   Ring ring(1, kNever, false, unmoved);
   for (int i = 0; i < 110; ++i) ring.round({1.0, 0.0}, 0.0);
   CHECK_EQ(ring.contest.serving().other, 0U);
@@ -150,7 +150,7 @@ TEST(an_event_leaves_who_serves_as_it_is) {
 TEST(a_forgotten_challenger_makes_a_contest_incomplete) {
   for (const std::uint32_t model : {7U, 8U, 9U}) {
     Ring ring(2);
-    ring.contest.forget(3);  // somebody else
+    ring.contest.forget(3);  // not in the ring
     CHECK(ring.contest.complete());
     ring.contest.forget(model);
     CHECK(!ring.contest.complete());

@@ -79,5 +79,5 @@ def _instructions(groups: Transform, model: str, output: str) -> list[str]:
     return [
         *lines,
         f"to predict: {command} -t -i {shlex.quote(model)}{data} -p predictions.txt",
-        f"to learn anew: {command}{data}{args}{comment}",
+        f"to learn from scratch: {command}{data}{args}{comment}",
     ]

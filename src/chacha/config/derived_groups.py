@@ -68,7 +68,7 @@ class DerivedGroup(NamedTuple):
 
 @lru_cache(maxsize=100_000)
 def derived(name: str) -> DerivedGroup | None:
-    """Return the derived group of this name, or None if it is no name of a derived group."""
+    """Return the derived group of this name, or None if the name is not one of a derived group."""
     match = _FORM.fullmatch(name)
     if match is None or match[1] not in KINDS:
         return None
@@ -98,19 +98,19 @@ def is_missing_group(name: str) -> bool:
 
 
 def check_derived_name(name: Any) -> str:
-    """Return `name`, or raise an error if it is no name of a derived group.
+    """Return `name`, or raise an error if it is not the name of a derived group.
 
     >>> check_derived_name("bin(temp)")
     Traceback (most recent call last):
-    chacha.errors.ConfigError: 'bin(temp)' is no derived group; they are written bins(GROUP,16), \
-onehot(GROUP), cyclic(GROUP,24), log(GROUP), missing(GROUP), lag(GROUP,3), ewma(GROUP,0.1), \
-own(NAME), with label as a GROUP of lag and ewma
+    chacha.errors.ConfigError: 'bin(temp)' is not a derived group; they are written \
+bins(GROUP,16), onehot(GROUP), cyclic(GROUP,24), log(GROUP), missing(GROUP), lag(GROUP,3), \
+ewma(GROUP,0.1), own(NAME), with label as a GROUP of lag and ewma
     """
     if isinstance(name, str) and derived(name) is not None and not BREAKS_NAMES.search(name):
         return name
     forms = "bins(GROUP,16), onehot(GROUP), cyclic(GROUP,24), log(GROUP), missing(GROUP), "
     forms += "lag(GROUP,3), ewma(GROUP,0.1), own(NAME), with label as a GROUP of lag and ewma"
-    raise ConfigError(f"{name!r} is no derived group; they are written {forms}")
+    raise ConfigError(f"{name!r} is not a derived group; they are written {forms}")
 
 
 def sorted_derived_names(names: Iterable[str]) -> tuple[str, ...]:

@@ -164,7 +164,7 @@ def not_finite(what: str, value: object) -> BadExample:
 
 
 def check_weight(weight: float) -> float:
-    """Return `weight` as a float, or raise an error if it is no importance weight.
+    """Return `weight` as a float, or raise an error if it is not an importance weight.
 
     >>> check_weight(-1)
     Traceback (most recent call last):

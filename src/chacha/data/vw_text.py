@@ -167,7 +167,7 @@ def read_number(text: str) -> float | None:
     """Return the float32 that VW reads from `text`, or None if VW reads no number there.
 
     VW adds up digits in float32, so the last bits can differ from correct rounding.
-    `nan`, `inf` and hexadecimal numbers give NaN, because they are no finite numbers.
+    `nan`, `inf` and hexadecimal numbers give NaN, because they are not finite numbers.
 
     >>> read_number("0.25"), read_number("red"), read_number("-1e3")
     (0.25, None, -1000.0)

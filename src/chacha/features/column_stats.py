@@ -14,10 +14,10 @@ __all__ = ["MOST_VALUES", "ColumnStats", "short_text"]
 
 MOST_VALUES = 64  # values of a column that one-hot coding distinguishes
 OUTSIDE = 64  # values beyond the knots that are examined together
-OUTSIDE_SHARE = 20  # to add knots, one value in so many must lie beyond them
+OUTSIDE_SHARE = 20  # N: knots are added if at least 1 in N values lies beyond them
 EXTENSIONS = 16  # times that knots are added, at most
 END_KNOTS = 4  # that an extension adds at an end,
-FEW_OUTSIDE = 16  # if at least so many values lie beyond that end
+FEW_OUTSIDE = 16  # if at least this many values lie beyond that end
 
 
 @lru_cache(maxsize=1 << 14)
@@ -63,7 +63,7 @@ class ColumnStats:
         self.extensions = 0
         self._outside: list[float] = []  # every `stride`-th value beyond the knots
         self._outsiders = 0  # values beyond the knots since the last examination,
-        self._since = 0  # among so many values in all
+        self._since = 0  # among this many values in all
         self._stride = 1
 
     @property

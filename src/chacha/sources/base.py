@@ -94,7 +94,7 @@ def is_table(source: Source) -> bool:
 def check_ends(source: Source, limit: int | None) -> None:
     """Raise ConfigError for a pass without a limit over a source that is known to be infinite.
 
-    Such a source has a true attribute `infinite`. `endless` alone is no reason to refuse: it
+    Such a source has a true attribute `infinite`. `endless` alone is not a reason to refuse: it
     also holds for standard input and iterators, which may end.
 
     >>> from chacha import open_source

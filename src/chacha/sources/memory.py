@@ -33,9 +33,9 @@ class MemoryTable(NamedTuple):
 def open_memory(
     what: Any, y: Any, spec: TableSpec | None, reader: DictReader | None
 ) -> Source | None:
-    """Return a table in memory as a source; None if `what` is no table.
+    """Return a table in memory as a source; None if `what` is not a table.
 
-    `y` holds the labels, if they are no column of the table.
+    `y` holds the labels, if they are not a column of the table.
 
     >>> source = open_memory(np.array([[0.5, 2.0]]), [1.0], None, None)
     >>> [example.line for example in source]

@@ -124,7 +124,7 @@ class TableSpec:
     positive
         For two classes: this value of the target is 1, every other is -1.
     most_groups
-        The columns, in order, are divided into at most so many groups.
+        The columns, in order, are divided into at most this many groups.
     group_by
         How columns are put into groups: in order, by column, or by prefix.
     groups

@@ -137,7 +137,7 @@ def option_words(name: str, text: str) -> list[tuple[str, list[str]]]:
     """
     first, *options = re.split(r"(?:^|\s)--(?=\S)", text, flags=re.ASCII)
     if first.strip():
-        fail(name, f"the options in it begin with {first.strip()!r}, which is no option")
+        fail(name, f"the options in it begin with {first.strip()!r}, which is not an option")
     split = [re.findall(r"\S+", option, re.ASCII) for option in options]
     return [(key, words) for key, *words in split]
 

@@ -80,7 +80,7 @@ def test_after_a_late_promotion_every_kind_has_its_turn_soon(budget: int) -> Non
     core.begin(world)
     for _ in range(20_000):
         feed(core, world, lambda c: 1.0)
-    for _ in range(5000):  # somebody with a product wins
+    for _ in range(5000):  # a challenger with a product wins
         for c, pairing in core.pairings.items():
             if ("a", "b") in c.interactions and core.champion == initial:
                 pairing.needed = 0.5

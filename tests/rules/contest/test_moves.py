@@ -285,7 +285,7 @@ VALUES = st.fixed_dictionaries(
 def test_points_lie_in_their_domains(
     values: dict[str, Any], seed: int, keys: set[str], data: st.DataObject
 ) -> None:
-    """Whatever was won or in vain before; the same seed gives the same points, however often."""
+    """Whatever was won or lost before; the same seed always gives the same points."""
     domains = {key: domain for key, domain in MIXED.items() if key in keys}
     champion = {key: MIXED[key].cast(values[key]) for key in keys}
     twins = ValueSteps(domains, seed), ValueSteps(domains, seed)

@@ -59,7 +59,7 @@ def test_line_5_schedules_for_the_next_example_and_predicting_is_a_read() -> Non
 def test_line_6_serves_the_lowest_upper_bound_of_all_live_models() -> None:
     cc = core(ScriptedOracle({"init": ["x", "y"]}), budget=3)
     cc.begin(World())
-    assert cc.incumbent == conf("init"), "nobody has a bound yet: the champion serves"
+    assert cc.incumbent == conf("init"), "no model has a bound yet: the champion serves"
     feed(cc, World(), {"init": 0.5, "x": 0.45, "y": 0.55})
     assert cc.incumbent == conf("x"), "the best bound serves before it is proved better"
     for _ in range(9):

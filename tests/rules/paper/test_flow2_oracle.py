@@ -105,7 +105,7 @@ def test_words_move_to_other_words_and_switches_switch() -> None:
     proposals = [search.propose() for _ in range(40)]
     assert {p["word"] for p in proposals} == {"red", "green", "blue"}
     assert {p["switch"] for p in proposals} == {False, True}
-    assert {"word": "green", "switch": False} not in proposals, "the incumbent is no proposal"
+    assert {"word": "green", "switch": False} not in proposals, "the incumbent is not a proposal"
 
 
 def test_coarse_integers_leave_their_plateau() -> None:

@@ -58,9 +58,9 @@ def replay(
             c: 1.0 + shock - sum(effects.get("".join(p), 0.0) for p in c.interactions)
             for c in (cc.champion, *cc.B)
         }
-        made = cc.learn(losses, world)
-        decisions += made
-        watch(cc, made)
+        latest = cc.learn(losses, world)
+        decisions += latest
+        watch(cc, latest)
         check_invariants(cc, budget)
     return cc, decisions
 
@@ -165,7 +165,7 @@ def test_no_challenger_starves(b: int, challengers: int, seed: int) -> None:
     rng = Random(seed)
     configs = [Config(values={"k": k}) for k in range(challengers)]
     loss = {c: 0.5 + 0.1 * rng.random() for c in (Config(), *configs)}
-    evidence = SampleComplexity(scale=10.0)  # wide bounds: nobody is promoted or eliminated
+    evidence = SampleComplexity(scale=10.0)  # wide bounds: none is promoted or eliminated
     cc = ChampionChallengers(
         Config(), budget=b, oracle=lambda champion, groups: configs, evidence=evidence, seed=seed
     )

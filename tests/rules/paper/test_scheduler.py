@@ -125,7 +125,7 @@ def test_algorithm_3_lines_1_to_4_a_random_newcomer_with_the_shortest_lease() ->
         chosen = s.choose([conf("old"), *names("abcd")], n_min=35)
         assert s.lease[chosen] == 35
         first[str(chosen.values["name"])] += 1
-    assert set(first) == set("abcd"), "a challenger with a lease is no newcomer"
+    assert set(first) == set("abcd"), "a challenger with a lease is not a newcomer"
     assert all(70 <= count <= 130 for count in first.values()), first
 
 

@@ -75,7 +75,7 @@ class CandidateScreen(Protocol):
 
 
 class CandidateWindow:
-    """Sets the candidates of a screen: anew for every champion, and whenever groups appear.
+    """Sets the candidates of a screen, again for every champion and whenever groups appear.
 
     If there are more candidates than `most`, the window moves on once the screen is ready: the best
     quarter stays and the next candidates follow; after the last come the first again.

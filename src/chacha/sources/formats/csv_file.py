@@ -116,8 +116,8 @@ class CsvFile(FileSource):
     def _batch(self, block: bytes, columns: list[str], numbers: frozenset[str]) -> Batch:
         """Return a block of whole rows as columns of text, those in `numbers` as floats.
 
-        If a cell is no number that a float holds exactly, the whole block is read as text, so
-        that the table reader can say which cell it is.
+        If a cell is not a number that a float holds exactly, the whole block is read as text,
+        so that the table reader can say which cell it is.
         """
         if numbers and self._parse_numbers:
             try:

@@ -91,7 +91,7 @@ def _example(row: dict[str, Any], place: str) -> Example:
                 words.append(name if value == 1.0 else f"{name}:{text}")
                 continue
             if not _POSITION.fullmatch(name):
-                raise BadExample(f"{name!r:.40} is no position", "malformed")
+                raise BadExample(f"{name!r:.40} is not a position", "malformed")
             at = int(name[1:])
             if at < position:  # it belongs to another part of the group
                 words.append(bar)

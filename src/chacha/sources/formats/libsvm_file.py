@@ -89,7 +89,7 @@ def _is_good(row: Line) -> bool:
 
 
 def index_and_value(word: str) -> tuple[int, float]:
-    """Return the index and the number of a word; refuse a number that is no float32.
+    """Return the index and the number of a word; refuse a number that is not a float32.
 
     >>> index_and_value("3:0.50"), index_and_value("3:5e-1")
     ((3, 0.5), (3, 0.5))

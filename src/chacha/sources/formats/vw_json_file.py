@@ -287,7 +287,7 @@ class _ExampleBuilder:
             self.closed.setdefault(group.first)
 
     def _read_other(self, group: _Group, key: str, value: Any) -> bool:
-        """Read a member that is no number; return whether it added features to `group`."""
+        """Read a member that is not a number; return whether it added features to `group`."""
         if key.startswith("_"):
             return self._read_special(group, key, value)
         if isinstance(value, dict):

@@ -30,7 +30,7 @@ __all__ = [
     "unfinished",
 ]
 
-READ_BYTES = 1 << 16  # read at once; at most so many are lost when a compressed file is cut off
+READ_BYTES = 1 << 16  # read at once; at most this many are lost when a compressed file is cut off
 TABLE_BYTES = 1 << 19  # least size of a block that becomes columns
 LONGEST_LINE = 1 << 26  # bytes of one line or row
 MOST_EXPANSION = 500  # most decompressed bytes per compressed byte

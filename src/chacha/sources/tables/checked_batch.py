@@ -164,7 +164,7 @@ def _has_words(column: pa.Array) -> bool:
 def _checked_column(
     checked: CheckedBatch, name: str, column: pa.Array, nulls: Sequence[str]
 ) -> pa.Array:
-    """Return a column in a simple type, null where a cell is empty; note what is no text."""
+    """Return a column in a simple type, null where a cell is empty; note what is not text."""
     batch = checked.raw
     column, damaged = decode_column(column)
     if name in batch.text and is_text(column.type):

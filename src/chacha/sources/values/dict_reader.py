@@ -26,7 +26,7 @@ from chacha.sources.values.cells import (
 __all__ = ["DictReader", "EmptyCell", "Grouping", "Leaf", "flatten", "is_grouped"]
 
 MOST_CATEGORIES = 1_000_000  # categories of one column that can have codes
-SIMPLE = frozenset({float, int, str, bool, type(None)})  # types of which a value is no mapping
+SIMPLE = frozenset({float, int, str, bool, type(None)})  # types whose values are not mappings
 
 
 class EmptyCell(BadExample):
