@@ -28,11 +28,11 @@ from chacha.rules.contest.contest import Contest
 from chacha.rules.contest.rotation import MoveSource
 from chacha.rules.contest.screening import Screening
 from chacha.rules.decisions import Decision
+from chacha.rules.head_start import Starting
 from chacha.rules.oracle import ConfigOracle
 from chacha.rules.paper.bounds import Evidence, SampleComplexity
 from chacha.rules.paper.champion import ChampionChallengers
-from chacha.rules.standing import Standing
-from chacha.rules.starting import Starting
+from chacha.rules.progressive_loss import ProgressiveLoss
 from chacha.rules.stream_facts import StreamFacts
 from chacha.sources import OnBad, Skipped, Source, TableSpec, open_source
 from chacha.streaming import NO_LIMIT, StreamPass
@@ -226,7 +226,7 @@ class ChaCha:
         return self.served.mean if self.served.weight > 0 else None
 
     @property
-    def served(self) -> Standing:
+    def served(self) -> ProgressiveLoss:
         """The losses of the served predictions: their number, sum and weight."""
         return self._driver.served
 

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from chacha.config.config import Config
 from chacha.errors import ConfigError
-from chacha.rules.standing import Standing
+from chacha.rules.progressive_loss import ProgressiveLoss
 
 __all__ = ["ProgressTable", "Spacing"]
 
@@ -57,7 +57,7 @@ class Running(Protocol):
         """The number of examples learned."""
 
     @property
-    def served(self) -> Standing:
+    def served(self) -> ProgressiveLoss:
         """The losses of the served predictions."""
 
     @property
@@ -93,7 +93,7 @@ class ProgressTable:
         self.model = model
         self.spacing = spacing or Spacing()
         self._printed = -1
-        self._before = Standing()
+        self._before = ProgressiveLoss()
 
     def next_row(self) -> int:
         """Return the number of the example after which the next row is due."""

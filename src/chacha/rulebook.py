@@ -19,11 +19,11 @@ from chacha.rules.contest.contest import Contest
 from chacha.rules.contest.moves import Moves
 from chacha.rules.contest.rotation import MoveSource, OracleMoves
 from chacha.rules.contest.screening import Screening
+from chacha.rules.head_start import Starting
 from chacha.rules.oracle import ConfigOracle
 from chacha.rules.paper.bounds import Evidence, SampleComplexity
 from chacha.rules.paper.champion import ChampionChallengers
 from chacha.rules.paper.default_oracle import DefaultOracle
-from chacha.rules.starting import Starting
 
 __all__ = ["Rulebook", "Settings", "check_parts", "whole_number"]
 

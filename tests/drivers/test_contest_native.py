@@ -24,8 +24,8 @@ from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
 from chacha.rules.contest.betting import Coin, PairedBernstein, PairedBetting
 from chacha.rules.contest.blending import Blend, Blending, ChampionServes
 from chacha.rules.contest.screening import Screening
+from chacha.rules.head_start import FromScratch, HeadStart
 from chacha.rules.paper import second_order_products
-from chacha.rules.starting import FromScratch, HeadStart
 from tests.support.failing_oracles import (
     failing_oracle,
     only_refused_oracle,

@@ -30,7 +30,7 @@ from chacha.features.derivation import Derivation
 from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile
 from chacha.pools.base import LivePool
 from chacha.rules.contest.screening import Screening
-from chacha.rules.starting import FromScratch, HeadStart
+from chacha.rules.head_start import FromScratch, HeadStart
 from chacha.sources import DictReader
 from tests.support.derived_runs import (
     POLICY,

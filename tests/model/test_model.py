@@ -23,14 +23,14 @@ from chacha import ChaCha, Config, Decision, Example, Interactions, LogUniform, 
 from chacha.config.space import Domain
 from chacha.pools.vw import VWPool
 from chacha.rulebook import Settings
-from chacha.rules import Standing
+from chacha.rules import ProgressiveLoss
 from chacha.rules.paper import ChampionChallengers
 
 SPACE = {"interactions": Interactions(), "learning_rate": LogUniform(2e-10, 1.0)}
 POOLS: dict[str, Callable[[], chacha.pools.LivePool]] = {"vw": VWPool, "reference": ReferencePool}
 
 
-def standing(model: ChaCha) -> dict[Config, Standing]:
+def standing(model: ChaCha) -> dict[Config, ProgressiveLoss]:
     """What the models lost, by the paper's rules."""
     core = model.core
     assert isinstance(core, ChampionChallengers)

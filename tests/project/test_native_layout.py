@@ -1,4 +1,4 @@
-"""The folders of the native engine: which may include which."""
+"""The folders of the native engine: which may include which; twins of Python modules."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-SRC = Path(__file__).parents[2] / "native" / "src"
+ROOT = Path(__file__).parents[2]
+SRC = ROOT / "native" / "src"
 FOLDERS: dict[str, tuple[str, ...]] = {
     "base": (),
     "vw": ("base",),
@@ -35,3 +36,22 @@ def test_a_file_includes_its_own_folder_and_those_below(path: Path) -> None:
             assert name.partition("/")[0] in (folder, *FOLDERS[folder]), name
         elif folder != "bindings":
             assert not re.match(r"Python\.h|nanobind/", name), name
+
+
+def twins(path: Path) -> set[Path]:
+    """Return the files that a file names as its twins."""
+    names = re.findall(r"^(?:// )?Twins?: (.*)$", path.read_text(), re.MULTILINE)
+    return {ROOT / name for line in names for name in re.findall(r"[\w/]+\.(?:py|hpp)", line)}
+
+
+def test_twins_name_each_other() -> None:
+    native = {(path, twin) for path in FILES for twin in twins(path)}
+    python = {(path, twin) for path in ROOT.glob("src/chacha/**/*.py") for twin in twins(path)}
+    assert len(native) >= 12
+    assert native == {(twin, path) for path, twin in python}
+
+
+def test_twins_have_the_same_file_name() -> None:
+    shared = {"vw_text.py", "losses.py"}  # in C++ by what they are used for
+    for path in ROOT.glob("src/chacha/**/*.py"):
+        assert path.name in shared or all(twin.stem == path.stem for twin in twins(path)), path

@@ -10,7 +10,7 @@ from chacha import Config, Decision
 from chacha.config.derived_groups import ColumnProfile
 from chacha.data.example import Example
 from chacha.data.text_parser import parse_line
-from chacha.rules import Standing
+from chacha.rules import ProgressiveLoss
 from chacha.rules.oracle import ConfigOracle
 from chacha.rules.paper import Bound, ChampionChallengers
 
@@ -64,7 +64,9 @@ class FixedEpsilon:
     epsilon: float = 0.1
     burn_in: int = 0
 
-    def bound(self, standing: Standing, d: float, challengers: int, loss_range: float) -> Bound:
+    def bound(
+        self, standing: ProgressiveLoss, d: float, challengers: int, loss_range: float
+    ) -> Bound:
         if standing.n == 0:
             return Bound(0.0, float("inf"))
         return Bound(standing.mean, self.epsilon)

@@ -50,7 +50,7 @@ Options options_of(const std::vector<std::pair<std::string, std::string>>& setti
   return options;
 }
 
-std::tuple<std::int64_t, double, double> tuple_of(const Standing& standing) {
+std::tuple<std::int64_t, double, double> tuple_of(const ProgressiveLoss& standing) {
   return {standing.n, standing.total, standing.weight};
 }
 

@@ -1,5 +1,5 @@
 // Parser of VW text: `[label [weight [initial]]] ['tag]|group[:weight] feature[:value] ...`.
-// Twin: parse_line in src/chacha/data/example.py.
+// Twin: src/chacha/data/text_parser.py.
 #pragma once
 
 #include <string_view>

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "learner/weights.hpp"
+#include "learner/weight.hpp"
 
 namespace chacha {
 
@@ -236,7 +236,7 @@ double Engine::served_now() const {
   return serving.served(incumbent, models_[other.model].raw);
 }
 
-Standing Engine::standing(std::uint32_t model) const {
+ProgressiveLoss Engine::standing(std::uint32_t model) const {
   const std::size_t i = race_.find(model);
   return i < race_.size() ? race_.standing(i) : live(model).standing;
 }

@@ -16,9 +16,9 @@
 #include "learner/bank.hpp"
 #include "rules/champion.hpp"
 #include "rules/contest.hpp"
+#include "rules/progressive_loss.hpp"
 #include "rules/screen.hpp"
 #include "rules/served_loss.hpp"
-#include "rules/standing.hpp"
 #include "rules/stream_facts.hpp"
 
 namespace chacha {
@@ -141,9 +141,9 @@ class Engine {
   Record& record() { return record_; }
   Groups& groups() { return groups_; }
   const ObservedStream& observed() const { return observed_; }
-  Standing standing(std::uint32_t model) const;
-  const Standing& served() const { return served_; }
-  const Standing& baseline_standing() const { return baseline_standing_; }
+  ProgressiveLoss standing(std::uint32_t model) const;
+  const ProgressiveLoss& served() const { return served_; }
+  const ProgressiveLoss& baseline_standing() const { return baseline_standing_; }
   double first_metric() const { return metrics_[0]; }
   double second_metric() const { return metrics_[1]; }
   std::int64_t t() const { return t_; }
@@ -159,7 +159,7 @@ class Engine {
     Bank* bank = nullptr;
     std::uint32_t lane = 0;
     std::vector<GroupList> products;  // groups in the order of the configuration
-    Standing standing;                // while it is not a contender; then race_ has it
+    ProgressiveLoss standing;         // while it is not a contender; then race_ has it
     double raw = 0.0;
   };
 
@@ -206,7 +206,7 @@ class Engine {
   bool due_ = false;  // a decision is
 
   std::int64_t t_ = 0;
-  Standing served_, baseline_standing_;
+  ProgressiveLoss served_, baseline_standing_;
   double metrics_[2] = {0.0, 0.0};
   double served_raw_ = 0.0;
   double served_loss_ = 0.0;

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "learner/weights.hpp"
+#include "learner/weight.hpp"
 
 namespace chacha {
 namespace {

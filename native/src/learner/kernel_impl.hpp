@@ -7,7 +7,7 @@
 #include "data/absent.hpp"
 #include "learner/kernel.hpp"
 #include "learner/kernel_vectors.hpp"
-#include "learner/weights.hpp"
+#include "learner/weight.hpp"
 
 namespace chacha {
 namespace CHACHA_KERNEL {

@@ -10,7 +10,7 @@
 #include "base/mathf.hpp"
 #include "learner/kernel.hpp"
 #include "learner/model.hpp"
-#include "learner/weights.hpp"
+#include "learner/weight.hpp"
 
 namespace chacha {
 

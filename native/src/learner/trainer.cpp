@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "data/absent.hpp"
-#include "learner/weights.hpp"
+#include "learner/weight.hpp"
 
 namespace chacha {
 

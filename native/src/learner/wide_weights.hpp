@@ -7,7 +7,7 @@
 
 #include "base/aligned.hpp"
 #include "base/index_map.hpp"
-#include "learner/weights.hpp"
+#include "learner/weight.hpp"
 
 namespace chacha {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "rules/standing.hpp"
+#include "rules/progressive_loss.hpp"
 
 namespace chacha {
 
@@ -44,7 +44,7 @@ struct SampleComplexity {
     return natural ? log : log / log_of_base;
   }
 
-  Bound bound(const Standing& standing, double d, double log, double loss_range) const {
+  Bound bound(const ProgressiveLoss& standing, double d, double log, double loss_range) const {
     if (standing.n == 0) return {};
     const auto n = static_cast<double>(standing.n);
     const double a = scale * loss_range;

@@ -40,7 +40,7 @@ void ChampionChallengers::forget(std::uint32_t model) {
   complete_ = false;
 }
 
-void ChampionChallengers::set_standing(std::size_t i, const Standing& standing) {
+void ChampionChallengers::set_standing(std::size_t i, const ProgressiveLoss& standing) {
   n_[i] = static_cast<double>(standing.n);
   total_[i] = standing.total;
   weight_[i] = standing.weight;

@@ -9,8 +9,8 @@
 
 #include "learner/kernel.hpp"
 #include "rules/bounds.hpp"
+#include "rules/progressive_loss.hpp"
 #include "rules/served_loss.hpp"
-#include "rules/standing.hpp"
 
 namespace chacha {
 
@@ -39,10 +39,10 @@ class ChampionChallengers {
   // The position of a model among the contenders; size() if it is none of them.
   std::size_t find(std::uint32_t model) const;
 
-  Standing standing(std::size_t i) const {
+  ProgressiveLoss standing(std::size_t i) const {
     return {static_cast<std::int64_t>(n_[i]), total_[i], weight_[i]};
   }
-  void set_standing(std::size_t i, const Standing& standing);
+  void set_standing(std::size_t i, const ProgressiveLoss& standing);
   void set_complexity(std::size_t i, double d) {
     d_[i] = d;
     idle_ = 0;

@@ -1,4 +1,5 @@
 // How Vowpal Wabbit hashes names: MurmurHash3 (32 bit); a whole number hashes to itself.
+// Twin: src/chacha/data/vw_text.py.
 #pragma once
 
 #include <cstddef>

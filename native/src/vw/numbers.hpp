@@ -1,4 +1,5 @@
 // How Vowpal Wabbit reads a number: digits added up in float, times a float power of ten.
+// Twin: src/chacha/data/vw_text.py.
 #pragma once
 
 #include <optional>

@@ -115,7 +115,7 @@ inline std::string picture(const ModelState& s) {
                static_cast<double>(s.high), s.gravity, s.contraction);
 }
 
-inline std::string picture(const Standing& s) {
+inline std::string picture(const ProgressiveLoss& s) {
   return print("%lld %a %a\n", static_cast<long long>(s.n), s.total, s.weight);
 }
 

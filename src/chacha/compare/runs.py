@@ -13,7 +13,7 @@ from chacha.intake import labelled
 from chacha.losses import Loss
 from chacha.model import ChaCha
 from chacha.pools.base import Learner
-from chacha.rules.standing import Standing
+from chacha.rules.progressive_loss import ProgressiveLoss
 from chacha.sources import DictReader, OnBad, Skipped, Source, good_examples
 from chacha.streaming import NO_LIMIT
 
@@ -92,7 +92,7 @@ class LearnerRun:
         self.learner, self.loss = learner, loss
         self.reader = DictReader(loss.label) if reader is None else reader
         self.champion = str(learner)
-        self._served = Standing()
+        self._served = ProgressiveLoss()
         self._sums: dict[str, float] = {}
 
     def points(self, source: Source, plan: RunPlan) -> Iterator[CurvePoint]:

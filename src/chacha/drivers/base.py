@@ -23,10 +23,10 @@ from chacha.rules.contest.blending import Blend
 from chacha.rules.contest.contest import Contest
 from chacha.rules.contest.rotation import Move, MoveRequest
 from chacha.rules.decisions import Decision, Promoted, Retired, WentLive
+from chacha.rules.head_start import HeadStart, Starting
 from chacha.rules.oracle import proposals_of
 from chacha.rules.paper.champion import ChampionChallengers
-from chacha.rules.standing import Standing
-from chacha.rules.starting import HeadStart, Starting
+from chacha.rules.progressive_loss import ProgressiveLoss
 from chacha.rules.stream_facts import StreamFacts
 
 __all__ = ["Core", "Driver", "Forecast"]
@@ -119,12 +119,12 @@ class Driver(ABC):
 
     @property
     @abstractmethod
-    def served(self) -> Standing:
+    def served(self) -> ProgressiveLoss:
         """The losses of the served predictions."""
 
     @property
     @abstractmethod
-    def baseline(self) -> Standing:
+    def baseline(self) -> ProgressiveLoss:
         """The losses of the initial configuration, run separately."""
 
     @property

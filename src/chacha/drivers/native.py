@@ -27,7 +27,7 @@ from chacha.losses import Loss
 from chacha.pools.native import NativePool, native_line
 from chacha.rules.contest.blending import Blend
 from chacha.rules.decisions import Decision
-from chacha.rules.standing import Standing
+from chacha.rules.progressive_loss import ProgressiveLoss
 
 __all__ = ["BlockProgress", "NativeDriver", "Status"]
 
@@ -116,14 +116,14 @@ class NativeDriver(Driver):
         return self._observed
 
     @property
-    def served(self) -> Standing:
+    def served(self) -> ProgressiveLoss:
         """The losses of the served predictions."""
-        return Standing(*self.engine.served)
+        return ProgressiveLoss(*self.engine.served)
 
     @property
-    def baseline(self) -> Standing:
+    def baseline(self) -> ProgressiveLoss:
         """The losses of the initial configuration, run separately."""
-        return Standing(*self.engine.alone)
+        return ProgressiveLoss(*self.engine.alone)
 
     @property
     def metrics(self) -> Mapping[str, float]:

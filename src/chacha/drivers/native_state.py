@@ -6,18 +6,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from operator import attrgetter
 from typing import Any, Protocol
 
 from chacha._native import Engine
-from chacha.config.config import Config, Product
+from chacha.config.config import Config
+from chacha.drivers.native_screen import NativeScreen
 from chacha.losses import LOSSES, Loss
 from chacha.pools.native import NativePool
 from chacha.rules.contest.betting import MASK, PairedBernstein, PairedBetting
 from chacha.rules.contest.blending import Blend, BlendGain, Blending, ChampionServes
 from chacha.rules.contest.contest import Contest
-from chacha.rules.feature_counts import Widths, cells_for, mean_features
 from chacha.rules.paper.bounds import SampleComplexity
 from chacha.rules.paper.champion import ChampionChallengers
 from chacha.rules.paper.scheduler import FOREVER
@@ -25,7 +25,6 @@ from chacha.rules.paper.scheduler import FOREVER
 __all__ = [
     "ContestSync",
     "EngineSync",
-    "NativeScreen",
     "PaperSync",
     "ServingModels",
     "engine_sync",
@@ -200,74 +199,6 @@ PAIRING = (
 )
 BLEND_GAIN = ("n", "none", "half", "whole", "squares", "square_distance")
 _PAIRING_FIELDS, _GAIN_FIELDS = attrgetter(*PAIRING), attrgetter(*BLEND_GAIN)
-
-
-class NativeScreen:
-    """The engine's screen. Gains are read once for each decision, so they stay the same in it."""
-
-    def __init__(self, pool: NativePool, looks: int) -> None:
-        self.pool, self.engine, self.looks = pool, pool.engine, looks
-        self._products: Sequence[Product] = ()
-        self._sizes: Mapping[str, int] = {}
-        self._cells: dict[Product, int] = {}  # valid while the sizes are the same
-        self._gains: Mapping[Product, float] | None = None
-        self._widths, self._stale = Widths({}), True
-
-    @property
-    def products(self) -> Sequence[Product]:
-        """The candidates on the screen."""
-        return self._products
-
-    @property
-    def ready(self) -> bool:
-        """Whether every candidate was examined `looks` times, or had as many opportunities."""
-        return self.engine.screen_rounds >= self.looks
-
-    def gains(self) -> Mapping[Product, float]:
-        """Return the loss each candidate saved per look; only for those that were examined."""
-        if self._gains is None:
-            every, gains = self.engine.screened
-            pairs = zip(self._products, gains, strict=True)
-            self._gains = dict(pairs if every else filter(_is_examined, pairs))
-        return self._gains
-
-    def width(self, config: Config) -> float:
-        """Return the approximate number of features of the configuration in an example."""
-        return self._current_widths().of_config(config)
-
-    def width_of(self, product: Product) -> float:
-        """Return the approximate number of features of the product in an example."""
-        return self._current_widths().of_product(product)
-
-    def invalidate(self) -> None:
-        """Drop cached gains and widths: examples were learned since."""
-        self._gains, self._stale = None, True
-
-    def _current_widths(self) -> Widths:
-        if self._stale:
-            examples, active = self.engine.active
-            means = mean_features(dict(active), examples, self._sizes)
-            if means != self._widths.means or self._widths.full:
-                self._widths = Widths(means)
-            self._stale = False
-        return self._widths
-
-    def set(self, products: Sequence[Product], sizes: Mapping[str, int]) -> None:
-        """Replace the candidates; `sizes` has the number of distinct features of each group."""
-        self.pool.derive(p[0] for p in products if len(p) == 1)
-        if sizes != self._sizes:
-            self._cells.clear()
-        cells = self._cells
-        for p in products:
-            if p not in cells:
-                cells[p] = cells_for(p, sizes)
-        self.engine.set_screen([(p, cells[p]) for p in products])
-        self._products, self._sizes = products, sizes
-        self.invalidate()
-
-
-def _is_examined(pair: tuple[Product, float]) -> bool:
-    return math.isfinite(pair[1])
 
 
 def served_by(serving: ServingModels, configs: Mapping[int, Config]) -> Config | Blend:

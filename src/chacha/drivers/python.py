@@ -13,7 +13,7 @@ from chacha.losses import Loss
 from chacha.pools.base import LivePool
 from chacha.rules.contest.contest import Contest
 from chacha.rules.contest.screen import Screen
-from chacha.rules.standing import Standing
+from chacha.rules.progressive_loss import ProgressiveLoss
 from chacha.rules.stream_facts import ObservedStream, ScoredExample
 
 __all__ = ["PythonDriver"]
@@ -50,7 +50,7 @@ class PythonDriver(Driver):
         if isinstance(core, Contest) and isinstance(core.screen, Screen):
             core.screen.derive = self._derive
         self._observed = ObservedStream(bits, loss)
-        self._served, self._baseline = Standing(), Standing()
+        self._served, self._baseline = ProgressiveLoss(), ProgressiveLoss()
         self._metrics: dict[str, float] = {}
         self._baseline_pool: LivePool | None = None
         if baseline:
@@ -68,12 +68,12 @@ class PythonDriver(Driver):
         return self._observed
 
     @property
-    def served(self) -> Standing:
+    def served(self) -> ProgressiveLoss:
         """The losses of the served predictions."""
         return self._served
 
     @property
-    def baseline(self) -> Standing:
+    def baseline(self) -> ProgressiveLoss:
         """The losses of the initial configuration, run separately."""
         return self._baseline
 

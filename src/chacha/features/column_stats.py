@@ -1,6 +1,6 @@
 """Statistics of one column of a stream, from which derived groups are made.
 
-The C++ twin is native/src/features/column_stats.hpp.
+Twin: native/src/features/column_stats.hpp
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Derivation of groups in plain Python.
 
-The C++ twin is native/src/features/derivation.hpp. What a derived group must know of a column (its
-knots, its distinct values, its past) comes from examples learned before, never from the current
-one.
+What a derived group must know of a column (its knots, its distinct values, its past) comes from
+examples learned before, never from the current one.
+
+Twin: native/src/features/derivation.hpp
 """
 
 from __future__ import annotations

@@ -14,9 +14,9 @@ from chacha.rules.decisions import (
     WentLive,
     decision_from_json,
 )
+from chacha.rules.head_start import FromScratch, HeadStart
 from chacha.rules.oracle import ConfigOracle
-from chacha.rules.standing import Standing
-from chacha.rules.starting import FromScratch, HeadStart
+from chacha.rules.progressive_loss import ProgressiveLoss
 from chacha.rules.stream_facts import ObservedStream, ScoredExample, StreamFacts
 
 __all__ = [
@@ -27,10 +27,10 @@ __all__ = [
     "HeadStart",
     "LeaseDoubled",
     "ObservedStream",
+    "ProgressiveLoss",
     "Promoted",
     "Retired",
     "ScoredExample",
-    "Standing",
     "StreamFacts",
     "WentLive",
     "decision_from_json",

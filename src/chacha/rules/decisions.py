@@ -60,7 +60,7 @@ class WentLive(Decision):
     """A challenger got a slot, a model and a lease (Algorithm 2, lines 11-13).
 
     The model is empty under the paper's rules, and by default a copy of the champion's under the
-    recommended rules (:mod:`chacha.rules.starting`). `why` gives the reason for the proposal, if
+    recommended rules (:mod:`chacha.rules.head_start`). `why` gives the reason for the proposal, if
     there is one to report.
 
     >>> WentLive(0, Config(["ab"]), lease=75).kind

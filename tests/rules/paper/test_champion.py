@@ -8,7 +8,7 @@ import pytest
 
 from chacha import Eliminated, Promoted, SampleComplexity
 from chacha.errors import ConfigError
-from chacha.rules import Standing
+from chacha.rules import ProgressiveLoss
 from chacha.rules.paper import Bound
 from tests.support.scripted import (
     FixedEpsilon,
@@ -89,7 +89,9 @@ def test_line_6_looks_at_the_bounds_after_line_17() -> None:
     """|S| grew with the promotion, so ε did, and another model serves."""
 
     class Crowded(FixedEpsilon):
-        def bound(self, standing: Standing, d: float, challengers: int, loss_range: float) -> Bound:
+        def bound(
+            self, standing: ProgressiveLoss, d: float, challengers: int, loss_range: float
+        ) -> Bound:
             return Bound(standing.mean, 0.01 * challengers * d if standing.n else float("inf"))
 
     oracle = ScriptedOracle({"init": ["x"], "x": [f"x{i}" for i in range(50)]})

@@ -10,7 +10,7 @@ import pytest
 
 import chacha
 from chacha import ChaCha, Config, Promoted, ReferencePool, Retired, SampleComplexity, WentLive
-from chacha.rules import Standing
+from chacha.rules import ProgressiveLoss
 from chacha.rules.paper import (
     AggressiveScheduling,
     ChampionChallengers,
@@ -51,7 +51,7 @@ def test_exhaustive_is_every_configuration_alone_chosen_afterwards_by_the_bounds
         alone[c] = follow(ChaCha(budget=1, space={}, init=init))[0]
     examples = [e for e in chacha.open_source(STREAM) if isinstance(e, chacha.Example)]
     observed, evidence, loss = chacha.rules.ObservedStream(), SampleComplexity(), chacha.Squared()
-    standing = {c: Standing() for c in configs}
+    standing = {c: ProgressiveLoss() for c in configs}
     best = configs[0]
     for t, example in enumerate(examples):
         assert example.label is not None

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chacha import Config, Promoted, SampleComplexity
-from chacha.rules import Standing
+from chacha.rules import ProgressiveLoss
 from chacha.rules.paper import Bound, ChampionChallengers, better_than, worse_than
 from tests.support.scripted import World
 
@@ -85,8 +85,8 @@ def lemma_failures() -> dict[str, float]:
     return {claim: failed[claim] / tested[claim] for claim in failed}
 
 
-def _standing(n: int, mean: float) -> Standing:
-    return Standing(n=n, total=n * mean, weight=float(n))
+def _standing(n: int, mean: float) -> ProgressiveLoss:
+    return ProgressiveLoss(n=n, total=n * mean, weight=float(n))
 
 
 def test_the_bound_covers_with_the_stated_probability() -> None:
@@ -231,7 +231,7 @@ def test_the_measurements_can_fail() -> None:
 
 
 def test_eq_1_and_the_appendix_in_numbers() -> None:
-    s = Standing(n=1000, total=500.0, weight=1000.0)
+    s = ProgressiveLoss(n=1000, total=500.0, weight=1000.0)
     log = math.log(1000 * 7 / 0.1)
     eq1 = SampleComplexity.eq1(scale=0.05, p=0.6).bound(s, d=9, challengers=7, loss_range=2.0)
     assert eq1.epsilon == pytest.approx(0.05 * 2.0 * 3.0 * log * 1000**-0.4)

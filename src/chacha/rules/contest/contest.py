@@ -30,7 +30,7 @@ from chacha.rules.decisions import (
     Retired,
     WentLive,
 )
-from chacha.rules.starting import HeadStart, Starting
+from chacha.rules.head_start import HeadStart, Starting
 from chacha.rules.stream_facts import ScoredExample, StreamFacts
 
 __all__ = ["Contest"]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from chacha.errors import ConfigError
-from chacha.rules.standing import Standing
+from chacha.rules.progressive_loss import ProgressiveLoss
 
 __all__ = ["Bound", "Evidence", "SampleComplexity", "better_than", "worse_than"]
 
@@ -64,7 +64,9 @@ class Evidence(Protocol):
     def burn_in(self) -> int:
         """The examples before a model is tested or served; the champion is always served."""
 
-    def bound(self, standing: Standing, d: float, challengers: int, loss_range: float) -> Bound:
+    def bound(
+        self, standing: ProgressiveLoss, d: float, challengers: int, loss_range: float
+    ) -> Bound:
         """Return the bound of a configuration of complexity d_c = `d`, |S| = `challengers`."""
 
 
@@ -94,7 +96,7 @@ class SampleComplexity:
 
     Examples
     --------
-    >>> s = Standing(n=1000, total=1000.0, weight=1000.0)
+    >>> s = ProgressiveLoss(n=1000, total=1000.0, weight=1000.0)
     >>> SampleComplexity().bound(s, d=25, challengers=10, loss_range=1.0).epsilon
     0.026824...
     >>> SampleComplexity.eq1(scale=1.0).bound(s, 25, 10, 1.0).epsilon
@@ -149,7 +151,9 @@ class SampleComplexity:
         """
         return cls(log_base=10.0, count_challengers=False, burn_in=100)
 
-    def bound(self, standing: Standing, d: float, challengers: int, loss_range: float) -> Bound:
+    def bound(
+        self, standing: ProgressiveLoss, d: float, challengers: int, loss_range: float
+    ) -> Bound:
         """Return L^PV and its ε; before the first example the bound is infinite."""
         n = standing.n
         if n == 0:

@@ -15,11 +15,11 @@ from typing import Any, ClassVar
 
 from chacha.config.config import Config
 from chacha.rules.decisions import Decision, Eliminated, Promoted, Retired, WentLive
+from chacha.rules.head_start import FromScratch, Starting
 from chacha.rules.oracle import ConfigOracle, proposals_of
 from chacha.rules.paper.bounds import Bound, Evidence, better_than, worse_than
 from chacha.rules.paper.scheduler import Scheduler
-from chacha.rules.standing import Standing
-from chacha.rules.starting import FromScratch, Starting
+from chacha.rules.progressive_loss import ProgressiveLoss
 from chacha.rules.stream_facts import ScoredExample, StreamFacts
 
 __all__ = ["ChampionChallengers"]
@@ -65,7 +65,7 @@ class ChampionChallengers:
         self.S: dict[Config, None] = {}  # an ordered set
         self.B: list[Config] = []
         self.proposed: set[Config] = {initial}
-        self.standing: dict[Config, Standing] = {initial: Standing()}
+        self.standing: dict[Config, ProgressiveLoss] = {initial: ProgressiveLoss()}
 
     @property
     def live(self) -> tuple[Config, ...]:
@@ -184,7 +184,7 @@ class ChampionChallengers:
             if isinstance(decision, Retired):
                 del self.standing[decision.config]
             elif isinstance(decision, WentLive):
-                self.standing[decision.config] = Standing()  # Algorithm 2, line 13
+                self.standing[decision.config] = ProgressiveLoss()  # Algorithm 2, line 13
         first, *others = self.live
         servable = [c for c in others if c in bounds]
         servable = [c for c in servable if self.standing[c].n >= self.evidence.burn_in]

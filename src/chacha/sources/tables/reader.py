@@ -14,6 +14,7 @@ from chacha.sources.base import Bad
 from chacha.sources.spec import Categories, Kind
 from chacha.sources.tables.assembler import Assembler
 from chacha.sources.tables.batch import Batch
+from chacha.sources.tables.block_builder import table_block
 from chacha.sources.tables.blocks import TableBlock
 from chacha.sources.tables.category_codes import BlockCodes
 from chacha.sources.tables.cell_maker import CellMaker
@@ -23,7 +24,6 @@ from chacha.sources.tables.columns import Cell, pairs_cell
 from chacha.sources.tables.missing_cells import RowExtras
 from chacha.sources.tables.numbers import show_all_exactly
 from chacha.sources.tables.schema import Schema
-from chacha.sources.tables.table_block import table_block
 from chacha.sources.values.dict_reader import DictReader
 
 __all__ = ["TableItem", "TableReader"]

@@ -1,20 +1,20 @@
 """Progressive validation: the losses of predictions made before learning (section 3.1).
 
-Twin: native/src/rules/standing.hpp
+Twin: native/src/rules/progressive_loss.hpp
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Standing"]
+__all__ = ["ProgressiveLoss"]
 
 
 @dataclass(slots=True)
-class Standing:
+class ProgressiveLoss:
     """The progressive validation loss of one live model so far (L^PV, section 3.1).
 
-    >>> s = Standing()
+    >>> s = ProgressiveLoss()
     >>> s.add(1.0); s.add(4.0, weight=0.5)
     >>> s.n, s.mean
     (2, 2.0)

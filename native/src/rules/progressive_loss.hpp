@@ -1,12 +1,12 @@
 // The progressive validation loss of a model.
-// Twin: Standing in src/chacha/rules/paper/bounds.py.
+// Twin: src/chacha/rules/progressive_loss.py.
 #pragma once
 
 #include <cstdint>
 
 namespace chacha {
 
-struct Standing {
+struct ProgressiveLoss {
   std::int64_t n = 0;
   double total = 0.0;
   double weight = 0.0;
