@@ -162,7 +162,7 @@ def test_however_a_stream_is_passed_over(way: str) -> None:
 
 @settings(max_examples=15)
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=12), st.integers(0, 3))
-def test_stretches_may_have_any_length(sizes: list[int], seed: int) -> None:
+def test_chunks_may_have_any_length(sizes: list[int], seed: int) -> None:
     lines = rough_text(150, seed=seed)
     cut, whole = (ChaCha(evidence=KEEN, blending=EAGER, first_lease=15) for _ in range(2))
     ends = iter([sum(sizes[: i + 1]) for i in range(len(sizes))])

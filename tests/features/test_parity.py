@@ -243,7 +243,7 @@ def test_however_a_stream_is_passed_over(way: str, stream: str) -> None:
 
 @settings(max_examples=12, deadline=None)
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=12), st.sampled_from(list(STREAMS)))
-def test_stretches_may_have_any_length(sizes: list[int], stream: str) -> None:
+def test_chunks_may_have_any_length(sizes: list[int], stream: str) -> None:
     lines = text_of(STREAMS[stream](150, 7))
     cut, whole = fast_model(NativePool()), fast_model(NativePool())
     ends = iter([sum(sizes[: i + 1]) for i in range(len(sizes))])

@@ -25,7 +25,7 @@ import pytest
 import chacha
 from chacha import ChaCha, NativePool, OnBad, TableSpec, open_source
 from chacha.errors import BadExample, SourceError
-from chacha.sources.reading import byte_stream as bytestream
+from chacha.sources.reading import byte_stream
 from chacha.sources.reading import lines as cutting
 from chacha.sources.reading.prefetch import Prefetch
 from tests.support.sources import bad, good, lines
@@ -263,7 +263,7 @@ def test_an_unknown_category_later_is_learned(tmp_path: Path) -> None:
 def test_a_bomb_is_defused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, squeeze: object
 ) -> None:
-    monkeypatch.setattr(bytestream, "LEAST_BOMB", 1 << 20)
+    monkeypatch.setattr(byte_stream, "LEAST_BOMB", 1 << 20)
     assert callable(squeeze)
     path = tmp_path / "bomb.vw.gz"
     path.write_bytes(squeeze(b"1 |a x\n" + (b" " * 999 + b"\n") * (1 << 15)))

@@ -21,7 +21,7 @@ struct LaneRates {
   bool square_root = true;  // power_t is 0.5
 };
 
-// A stretch of features that the same models use.
+// Neighbouring features that the same models use.
 struct Segment {
   std::uint32_t begin;
   std::uint32_t end;

@@ -32,7 +32,7 @@ void compare(const Table& table, const std::vector<ModelSpec>& crew, std::uint64
       }
     }
   }
-  by_text.engine.record().clear();  // steps are not recorded, only stretches
+  by_text.engine.record().clear();  // steps are not recorded, only chunks
   by_columns.engine.record().clear();
   CHECK_EQ(by_columns.seen(), by_text.seen());
 }

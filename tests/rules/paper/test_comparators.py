@@ -33,10 +33,10 @@ def follow(m: ChaCha, source: str = STREAM) -> tuple[list[float], list[str]]:
     """What was served, and by whom."""
     predictions: list[float] = []
     served_by: list[str] = []
-    for stretch in m.chunks(chacha.open_source(source), record=True):
-        assert stretch.served is not None
-        predictions += stretch.served.predictions
-        served_by += map(str, stretch.served.served_by)
+    for chunk in m.chunks(chacha.open_source(source), record=True):
+        assert chunk.served is not None
+        predictions += chunk.served.predictions
+        served_by += map(str, chunk.served.served_by)
     return predictions, served_by
 
 
@@ -156,7 +156,7 @@ def test_natively_and_by_reference_the_same(
 
 
 @pytest.mark.parametrize("algorithm", VARIANTS)
-def test_one_by_one_as_in_stretches(algorithm: type[ChampionChallengers]) -> None:
+def test_one_by_one_as_in_chunks(algorithm: type[ChampionChallengers]) -> None:
     rows = [(e.line, e.label) for e in chacha.open_source(STREAM) if isinstance(e, chacha.Example)]
     one, many = model(algorithm, seed=1), model(algorithm, seed=1)
     many.run(STREAM)
