@@ -3,23 +3,13 @@
 #include <stdexcept>
 
 #include "rules/contest.hpp"
+#include "support/challengers.hpp"
 #include "support/check.hpp"
 #include "support/streams.hpp"
 
 using namespace chacha;
 
 namespace {
-
-constexpr std::int64_t kNever = std::int64_t{1} << 62;
-const ServedLoss kSquare;
-
-Challenger challenger(std::uint32_t model, std::int64_t lease = kNever) {
-  Challenger made{model, lease, {}, {}};
-  made.pairing.number = 1;
-  made.pairing.needed = 41.0;
-  made.pairing.reserve = made.pairing.wealth = made.pairing.against = 0.5;
-  return made;
-}
 
 // An engine with a champion, two challengers (one damped, one of other bits), a screen and a
 // baseline.
