@@ -17,151 +17,151 @@ const char* const kMany =
 // The life of an engine: models start, are copied and stop, in two banks; groups are apart; a
 // product of one model is shared later; weights are dumped and loaded.
 std::vector<Step> life() {
-  Life made(40, [](Rng& rng) { return random_line(rng); });
-  made.then([](World& world) {
+  Life life(40, [](Rng& rng) { return random_line(rng); });
+  life.then([](World& world) {
     world.engine.record().wanted = world.engine.record().tags_wanted = true;
     world.engine.groups().number("alpha");
   });
-  made.then(start(0, 18, with(0.5F, 0.5F), {}));
-  made.then(start(1, 18, with(0.2F, 0.5F), {{"a", "b"}}));
-  made.then(start(2, 9, with(0.3F, 0.4F), {{"user", "a"}, {"b", "b"}}));
-  made.then(contend());
-  made.lines(6);
-  made.then(learn(kMany));
-  made.then(learn(kMany));
-  made.then(predict(kUnknown));
-  made.then(start(3, 18, with(0.2F, 0.5F), {{"a", "b"}, {"c", "user", "b"}}, 1));
-  made.then(contend());
-  made.then(learn(kMany));
-  made.lines(4);
-  made.then(start(4, 18, with(0.4F, 0.5F, LossKind::kQuantile),
+  life.then(start(0, 18, with(0.5F, 0.5F), {}));
+  life.then(start(1, 18, with(0.2F, 0.5F), {{"a", "b"}}));
+  life.then(start(2, 9, with(0.3F, 0.4F), {{"user", "a"}, {"b", "b"}}));
+  life.then(contend());
+  life.lines(6);
+  life.then(learn(kMany));
+  life.then(learn(kMany));
+  life.then(predict(kUnknown));
+  life.then(start(3, 18, with(0.2F, 0.5F), {{"a", "b"}, {"c", "user", "b"}}, 1));
+  life.then(contend());
+  life.then(learn(kMany));
+  life.lines(4);
+  life.then(start(4, 18, with(0.4F, 0.5F, LossKind::kQuantile),
                   {{"b", "b"}}));  // one lane too many: wider
-  made.then(contend());
-  made.lines(4);
-  made.then(stop(2));  // the last of its bank
-  made.then(start(2, 10, with(0.3F, 0.5F), {{"a", "b"}}));
-  made.then(contend());
-  made.text(10);
-  made.then(stop(1));
-  made.then(start(1, 18, with(0.5F, 0.3F), {{"c", "user", "b"}}));
-  made.then(contend());
-  made.lines(3);
-  made.then(learn(kMany));
-  made.then(
+  life.then(contend());
+  life.lines(4);
+  life.then(stop(2));  // the last of its bank
+  life.then(start(2, 10, with(0.3F, 0.5F), {{"a", "b"}}));
+  life.then(contend());
+  life.text(10);
+  life.then(stop(1));
+  life.then(start(1, 18, with(0.5F, 0.3F), {{"c", "user", "b"}}));
+  life.then(contend());
+  life.lines(3);
+  life.then(learn(kMany));
+  life.then(
       [](World& world) { world.engine.load(world.models[1], world.engine.dump(world.models[3])); });
-  made.lines(3);
-  made.then(learn("1 |new x y |newer z |hollow |new q"));
-  return made.steps;
+  life.lines(3);
+  life.then(learn("1 |new x y |newer z |hollow |new q"));
+  return life.steps;
 }
 
 // The same for a contest: damped copies, a screen, a served blend, a late label.
 std::vector<Step> contested_life() {
-  Life made(41, [](Rng& rng) { return random_line(rng); });
-  made.then([](World& world) {
+  Life life(41, [](Rng& rng) { return random_line(rng); });
+  life.then([](World& world) {
     world.engine.record().wanted = world.engine.record().tags_wanted = true;
     Blending blending;
     blending.burn_in = blending.early = 5;
     world.engine.set_contest_rules(ServedLoss(), {}, blending, 1.0, 0.5);
   });
-  made.then(start(0, 18, with(0.5F, 0.5F), {}));
-  made.then(contest(kNever));
-  made.then(screen({{"a", "b"}, {"a", "a"}, {"b", "user"}, {"late", "a"}}));
-  made.lines(5);
-  made.then(start(1, 18, with(0.5F, 0.5F), {{"a", "b"}}, 0, 0.1F));
-  made.then(start(2, 18, with(2.0F, 0.5F), {}, 0, 0.1F));
-  made.then(start(3, 9, with(0.3F, 0.4F), {{"user", "a"}, {"b", "b"}}));
-  made.then(contest(8));
-  made.lines(6);
-  made.then(learn(kMany));
-  made.then(predict(kUnknown));
-  made.then(learn(kMany));
-  made.then(start(4, 18, with(0.5F, 0.5F), {{"a", "b"}, {"c", "user", "b"}}, 1, 0.5F));  // wider
-  made.then(contest(kNever));
-  made.lines(4);
-  made.then(undamp(1));
-  made.then(stop(2));
-  made.then(contest(kNever));
-  made.then(screen({{"b", "c"}, {"b", "b", "user"}}));
-  made.text(10);
-  made.then(stop(3));
-  made.then(start(2, 18, with(0.5F, 0.5F), {{"a", "b"}, {"late", "a"}}, 1, 0.2F));
-  made.then(contest(kNever));
-  made.then([](World& world) {
+  life.then(start(0, 18, with(0.5F, 0.5F), {}));
+  life.then(contest(kNever));
+  life.then(screen({{"a", "b"}, {"a", "a"}, {"b", "user"}, {"late", "a"}}));
+  life.lines(5);
+  life.then(start(1, 18, with(0.5F, 0.5F), {{"a", "b"}}, 0, 0.1F));
+  life.then(start(2, 18, with(2.0F, 0.5F), {}, 0, 0.1F));
+  life.then(start(3, 9, with(0.3F, 0.4F), {{"user", "a"}, {"b", "b"}}));
+  life.then(contest(8));
+  life.lines(6);
+  life.then(learn(kMany));
+  life.then(predict(kUnknown));
+  life.then(learn(kMany));
+  life.then(start(4, 18, with(0.5F, 0.5F), {{"a", "b"}, {"c", "user", "b"}}, 1, 0.5F));  // wider
+  life.then(contest(kNever));
+  life.lines(4);
+  life.then(undamp(1));
+  life.then(stop(2));
+  life.then(contest(kNever));
+  life.then(screen({{"b", "c"}, {"b", "b", "user"}}));
+  life.text(10);
+  life.then(stop(3));
+  life.then(start(2, 18, with(0.5F, 0.5F), {{"a", "b"}, {"late", "a"}}, 1, 0.2F));
+  life.then(contest(kNever));
+  life.then([](World& world) {
     CHECK(world.engine.parse("3 |late x y |a f1 z |b f2") && world.engine.take_label());
     const Forecast forecast{{{world.models[0], 1.0}, {world.models[1], 2.5}}, 1.5, 0.0};
     world.step(&forecast);
   });
-  made.lines(3);
-  made.then(learn(kMany));
-  made.then(learn("1 |new x y |newer z |hollow |new q |late x"));
-  return made.steps;
+  life.lines(3);
+  life.then(learn(kMany));
+  life.then(learn("1 |new x y |newer z |hollow |new q |late x"));
+  return life.steps;
 }
 
 // Models with derived groups: knots become ready and are extended, columns and values appear.
 std::vector<Step> derived_life() {
-  Life made(42, [](Rng& rng) { return numeric_line(rng); });
-  made.then(derive(3));
-  made.then(start(0, 18, with(0.5F, 0.5F), {{"bins(a,3)"}, {"lag(label,3)"}}));
-  made.then(contend());
-  made.lines(8);
-  made.then(start(1, 18, with(0.3F, 0.5F),
+  Life life(42, [](Rng& rng) { return numeric_line(rng); });
+  life.then(derive(3));
+  life.then(start(0, 18, with(0.5F, 0.5F), {{"bins(a,3)"}, {"lag(label,3)"}}));
+  life.then(contend());
+  life.lines(8);
+  life.then(start(1, 18, with(0.3F, 0.5F),
                   {{"bins(a,16)"}, {"onehot(b)"}, {"bins(a,16)", "onehot(b)"}, {"log(a)"}}, 0,
                   0.2F));
-  made.then(start(2, 9, with(0.3F, 0.4F),
+  life.then(start(2, 9, with(0.3F, 0.4F),
                   {{"lag(a,2)"}, {"ewma(b,0.25)"}, {"missing(a)"}, {"own(f)"}, {"lag(a,2)", "b"}}));
-  made.then(contend());
-  made.lines(10);
-  made.then(advance_rows(43));
-  made.then(stop(2));
-  made.then(start(
+  life.then(contend());
+  life.lines(10);
+  life.then(advance_rows(43));
+  life.then(stop(2));
+  life.then(start(
       2, 18, with(0.5F, 0.5F),
       {{"cyclic(hour,24)"}, {"ewma(label,0.5)"}, {"bins(a,3)", "bins(a,3)"}, {"onehot(bee)"}}));
-  made.then(contend());
-  made.lines(6);
-  made.text(10);
-  made.then(stop(1));
-  made.then(start(1, 18, with(0.5F, 0.5F), {}));
-  made.then(contend());
-  made.then(
+  life.then(contend());
+  life.lines(6);
+  life.text(10);
+  life.then(stop(1));
+  life.then(start(1, 18, with(0.5F, 0.5F), {}));
+  life.then(contend());
+  life.then(
       learn("1 |a x:3 n1:2 n2:3 n3:4 |fresh x:2 y:3 |missing(fresh) z |own(f) p |lately k:12"));
-  made.then(advance_rows(44));
-  made.lines(3);
-  return made.steps;
+  life.then(advance_rows(44));
+  life.lines(3);
+  return life.steps;
 }
 
 // The same in a contest, with a screen of derived groups that no model has.
 std::vector<Step> derived_contest() {
-  Life made(45, [](Rng& rng) { return numeric_line(rng); });
-  made.then(
+  Life life(45, [](Rng& rng) { return numeric_line(rng); });
+  life.then(
       [](World& world) { world.engine.set_contest_rules(ServedLoss(), {}, Blending(), 1.0, 0.5); });
-  made.then(derive(3));
-  made.then(start(0, 18, with(0.5F, 0.5F), {}));
-  made.then(contest(kNever));
-  made.then(screen({{"bins(a,3)"},
+  life.then(derive(3));
+  life.then(start(0, 18, with(0.5F, 0.5F), {}));
+  life.then(contest(kNever));
+  life.then(screen({{"bins(a,3)"},
                     {"onehot(b)"},
                     {"a", "b"},
                     {"lag(label,3)"},
                     {"cyclic(hour,24)"},
                     {"missing(a)"}}));
-  made.lines(10);
-  made.then(start(1, 18, with(0.5F, 0.5F), {{"bins(a,3)"}}, 0, 0.1F));
-  made.then(start(2, 9, with(0.5F, 0.5F), {{"lag(label,3)"}, {"onehot(b)"}}));
-  made.then(contest(kNever));
-  made.then(screen({{"bins(a,3)", "b"},
+  life.lines(10);
+  life.then(start(1, 18, with(0.5F, 0.5F), {{"bins(a,3)"}}, 0, 0.1F));
+  life.then(start(2, 9, with(0.5F, 0.5F), {{"lag(label,3)"}, {"onehot(b)"}}));
+  life.then(contest(kNever));
+  life.then(screen({{"bins(a,3)", "b"},
                     {"bins(a,16)"},
                     {"lag(a,2)"},
                     {"own(f)"},
                     {"onehot(bee)"},
                     {"bins(a,3)", "bins(a,3)"}}));
-  made.lines(10);
-  made.then(
+  life.lines(10);
+  life.then(
       learn("1 |a x:1 x:2 x:3 x:4 x:5 x:6 y:1 y:2 y:3 |b k:1 k:2 k:77 |bee w:500 w:501 |own(f) a b "
             "c d e f"));
-  made.then(advance_rows(46));
-  made.then(stop(1));
-  made.then(contest(kNever));
-  made.lines(5);
-  return made.steps;
+  life.then(advance_rows(46));
+  life.then(stop(1));
+  life.then(contest(kNever));
+  life.lines(5);
+  return life.steps;
 }
 
 struct Outcome {

@@ -33,15 +33,15 @@ struct NaiveScreen {
 
   static void visit(const Candidate& candidate, Named& groups, std::size_t depth, std::size_t start,
                     std::uint32_t half, double value, Places& out) {
-    const auto& found = groups[candidate.product[depth]];
-    for (std::size_t i = start; i < found.size(); ++i) {
-      const double x = value * static_cast<double>(found[i].second);
+    const auto& features = groups[candidate.product[depth]];
+    for (std::size_t i = start; i < features.size(); ++i) {
+      const double x = value * static_cast<double>(features[i].second);
       if (depth + 1 == candidate.product.size()) {
-        if (x != 0.0) out.emplace_back((half ^ found[i].first) & candidate.mask, x);
+        if (x != 0.0) out.emplace_back((half ^ features[i].first) & candidate.mask, x);
         continue;
       }
       const bool same = candidate.product[depth + 1] == candidate.product[depth];
-      visit(candidate, groups, depth + 1, same ? i : 0, kFnvPrime * (half ^ found[i].first), x,
+      visit(candidate, groups, depth + 1, same ? i : 0, kFnvPrime * (half ^ features[i].first), x,
             out);
     }
   }
@@ -204,11 +204,11 @@ TEST(derived_candidates_are_screened_as_a_naive_screen_does) {
         return names.name(groups, groups.number(one.group), one.hash);
       });
       CHECK_EQ(screen.rounds(), naive.rounds);
-      const auto found = screen.scores();
-      CHECK_EQ(found.size(), naive.candidates.size());
-      for (std::size_t k = 0; k < found.size(); ++k) {
-        CHECK_EQ(found[k].looks, naive.candidates[k].looks);
-        CHECK(check::same(found[k].gain, naive.candidates[k].gain));
+      const auto scores = screen.scores();
+      CHECK_EQ(scores.size(), naive.candidates.size());
+      for (std::size_t k = 0; k < scores.size(); ++k) {
+        CHECK_EQ(scores[k].looks, naive.candidates[k].looks);
+        CHECK(check::same(scores[k].gain, naive.candidates[k].gain));
       }
     }
     for (const auto& [name, count] : active) CHECK_EQ(screen.active(groups.number(name)), count);

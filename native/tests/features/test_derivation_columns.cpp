@@ -159,12 +159,12 @@ TEST(a_group_has_at_most_256_columns) {
   lines.learn(line + " |b x:1");
   CHECK_EQ(lines.derivation.columns().size(), kMostColumns + 1);
   CHECK_EQ(*lines.derivation.columns()[255].name, "c255");
-  const std::string found = lines.make("lag(a,1)", line);
-  CHECK(found.find("c255.1:256") != std::string::npos);
-  CHECK(found.find("c256.1") == std::string::npos);
+  const std::string features = lines.make("lag(a,1)", line);
+  CHECK(features.find("c255.1:256") != std::string::npos);
+  CHECK(features.find("c256.1") == std::string::npos);
   for (int i = 0; i < 3; ++i) lines.learn(line + print(" more%d:1", i));
   CHECK_EQ(lines.derivation.columns().size(), kMostColumns + 1);
-  CHECK_EQ(lines.make("lag(a,1)", "|a c299:1 c0:2"), found);
+  CHECK_EQ(lines.make("lag(a,1)", "|a c299:1 c0:2"), features);
 }
 
 TEST(all_groups_have_at_most_4096_columns) {
@@ -290,7 +290,7 @@ TEST(all_kinds_are_what_a_naive_derivation_gives) {
       lines.derivation.derive(lines.example, true, lines.names);
       for (const DerivedGroup& one : derived_groups()) {
         const std::uint32_t group = lines.groups.number(one.name);
-        Features made;
+        Features derived;
         std::uint32_t absent = 0;
         for (std::size_t r = lines.example.raw_runs(); r < lines.example.runs.size(); ++r) {
           const Run run = lines.example.runs[r];
@@ -298,18 +298,18 @@ TEST(all_kinds_are_what_a_naive_derivation_gives) {
             if (is_absent(lines.example.values[k])) {
               ++absent;
             } else {
-              made.emplace_back(print("%08x", lines.example.hashes[k]), lines.example.values[k]);
+              derived.emplace_back(print("%08x", lines.example.hashes[k]), lines.example.values[k]);
             }
           }
         }
         if (line.find("|" + one.name) != std::string::npos) {
-          CHECK(!made.empty());  // it was given
+          CHECK(!derived.empty());  // it was given
           continue;
         }
         Features expected = naive.make(one, raw);
         for (auto& [name, value] : expected)
           name = print("%08x", hash_name(name, lines.groups.seed(group)));
-        CHECK_EQ(LineDerivation::show(made), LineDerivation::show(expected));
+        CHECK_EQ(LineDerivation::show(derived), LineDerivation::show(expected));
         // The screen is given the same.
         const std::uint32_t before = static_cast<std::uint32_t>(lines.example.hashes.size());
         const std::size_t room = lines.example.hashes.capacity();

@@ -47,19 +47,19 @@ struct Screened {
 
   // The number of features of the example that are not zero, in a group or in all.
   std::size_t count(std::uint32_t group) const {
-    std::size_t found = 0;
+    std::size_t count = 0;
     for (const Run& run : example.runs) {
       if (run.group != group) continue;
       for (std::uint32_t i = run.begin; i < run.end; ++i)
-        found += example.values[i] != 0.0F ? 1U : 0U;
+        count += example.values[i] != 0.0F ? 1U : 0U;
     }
-    return found;
+    return count;
   }
   std::size_t count() const {
-    std::size_t found = 0;
+    std::size_t count = 0;
     for (std::size_t i = 0; i < example.hashes.size(); ++i)
-      found += example.values[i] != 0.0F ? 1U : 0U;
-    return found;
+      count += example.values[i] != 0.0F ? 1U : 0U;
+    return count;
   }
   // The number of features of a product of two groups in this example.
   std::size_t width(const std::vector<std::uint32_t>& product) const {

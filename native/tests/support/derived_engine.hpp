@@ -198,10 +198,11 @@ struct Table {
     }
   }
   ColumnBlock block(Engine& engine) const {
-    ColumnBlock made;
+    ColumnBlock block;
     for (const Cells& cells : columns) {
       const std::uint32_t group = engine.groups().number(cells.group);
-      if (made.parts.empty() || made.parts.back().group != group) made.parts.push_back({group, {}});
+      if (block.parts.empty() || block.parts.back().group != group)
+        block.parts.push_back({group, {}});
       Column column;
       if (cells.words.empty()) {
         column.name = cells.name;
@@ -214,26 +215,26 @@ struct Table {
           column.hashes.push_back(word + engine.groups().seed(group));
         column.values.assign(3, 1.0F);
       }
-      made.parts.back().columns.push_back(column);
+      block.parts.back().columns.push_back(column);
     }
-    made.rows = rows;
-    made.labels = labels.data();
-    return made;
+    block.rows = rows;
+    block.labels = labels.data();
+    return block;
   }
   std::string line(std::size_t row) const {
     static const char* const words[] = {"11", "12", "13"};
-    std::string made = print("%g", static_cast<double>(labels[row]));
+    std::string line = print("%g", static_cast<double>(labels[row]));
     std::string group;
     for (const Cells& cells : columns) {
-      if (cells.group != group) made += " |" + cells.group;
+      if (cells.group != group) line += " |" + cells.group;
       group = cells.group;
       if (!cells.words.empty()) {
-        if (cells.words[row] >= 0) made += std::string(" ") + words[cells.words[row]];
+        if (cells.words[row] >= 0) line += std::string(" ") + words[cells.words[row]];
       } else if (!std::isnan(cells.numbers[row])) {
-        made += " " + cells.name + print(":%g", static_cast<double>(cells.numbers[row]));
+        line += " " + cells.name + print(":%g", static_cast<double>(cells.numbers[row]));
       }
     }
-    return made;
+    return line;
   }
 };
 
