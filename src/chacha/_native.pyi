@@ -15,7 +15,7 @@ Pairing = tuple[
 ]  # the fields of chacha.rules.contest.betting.Pairing that the engine keeps
 Helping = tuple[int, float, float, float, float, float]
 Challenger = tuple[int, int, Pairing, Helping]
-Serving = tuple[int, float, float, float, float]
+ServingTuple = tuple[int, float, float, float, float]
 
 class ColumnBlock:
     def __init__(
@@ -157,13 +157,13 @@ class Engine:
         self,
         champion: int,
         challengers: Sequence[Challenger],
-        serving: Serving,
+        serving: ServingTuple,
         level: float,
         charged: int,
         decide_anyway: bool,
     ) -> None: ...
     @property
-    def contest(self) -> tuple[list[Challenger], Serving, float, int]: ...
+    def contest(self) -> tuple[list[Challenger], ServingTuple, float, int]: ...
     @property
     def serving(self) -> tuple[int, int, float]: ...
     def set_screen(self, products: Sequence[tuple[Sequence[str], int]]) -> None: ...

@@ -197,8 +197,8 @@ TEST(a_copy_is_damped_in_what_is_new_to_it) {
     const Products more = {{"log(a)"}, {"bins(a,3)"}, {"bins(a,3)", "b"}};
     const std::uint32_t free = setting.engine.start(18, Options(), more, from, 0.0F);
     const std::uint32_t damped = setting.engine.start(18, Options(), more, from, 0.5F);
-    const std::uint32_t settled = setting.engine.start(18, Options(), more, from, 0.5F);
-    setting.engine.undamp(settled);
+    const std::uint32_t undamped = setting.engine.start(18, Options(), more, from, 0.5F);
+    setting.engine.undamp(undamped);
     CHECK_EQ(picture(setting.engine.dump(damped)), picture(setting.engine.dump(free)));
     using Cells = std::map<std::uint32_t, std::array<float, 3>>;
     const auto cells = [&](std::uint32_t model) {
@@ -213,7 +213,7 @@ TEST(a_copy_is_damped_in_what_is_new_to_it) {
     const float sum = before.at(kConstant & 0x3ffffU)[1];
     setting.learn(
         "3 |a x:2.5 |b k:2");  // half of 1, half of 4: x@1:0.5 x@4:0.5 by three knots of 1 to 4
-    CHECK_EQ(picture(setting.engine.dump(settled)), picture(setting.engine.dump(free)));
+    CHECK_EQ(picture(setting.engine.dump(undamped)), picture(setting.engine.dump(free)));
     int fresh = 0;
     const Cells slow = cells(damped), quick = cells(free);
     for (const auto& [index, cell] : slow) {
