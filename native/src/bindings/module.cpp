@@ -151,7 +151,7 @@ NB_MODULE(_native, module) {
              return self.locked([&](Engine& engine) { return tuple_of(engine.standing(model)); });
            })
       .def_prop_ro("served", property([](Engine& e) { return tuple_of(e.served()); }))
-      .def_prop_ro("alone", property([](Engine& e) { return tuple_of(e.baseline_standing()); }))
+      .def_prop_ro("baseline", property([](Engine& e) { return tuple_of(e.baseline_standing()); }))
       .def_prop_ro("metrics", property([](Engine& e) {
                      return std::pair(e.first_metric(), e.second_metric());
                    }))

@@ -123,7 +123,7 @@ class NativeDriver(Driver):
     @property
     def baseline(self) -> ProgressiveLoss:
         """The losses of the initial configuration, run separately."""
-        return ProgressiveLoss(*self.engine.alone)
+        return ProgressiveLoss(*self.engine.baseline)
 
     @property
     def metrics(self) -> Mapping[str, float]:
