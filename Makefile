@@ -24,7 +24,8 @@ $(READY): pyproject.toml $(NATIVE)
 
 run: $(READY) ## Tune on a built-in stream and tell what happened
 	mkdir -p out
-	$(BIN)/chacha run synth:interactions --limit 30000 --seed 1 --baseline --json out/run.json --save-decisions out/decisions.jsonl
+	$(BIN)/chacha run synth:interactions --limit 30000 --seed 1 --baseline \
+		--json out/run.json --save-decisions out/decisions.jsonl
 	$(BIN)/chacha explain out/decisions.jsonl
 
 test: $(READY) ## All tests and every example in the documentation
