@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
+from random import Random
 
 from chacha import ChaCha, Config, Decision, LeaseDoubled, Retired, WentLive
 from chacha.compare import Method
@@ -25,12 +26,14 @@ __all__ = ["NUMBERS_FIRST", "RESTARTED"]
 class NumbersFirst(Scheduler):
     """Algorithm 3, with challengers whose numbers differ from the usual ones first."""
 
-    def choose(self, S: Sequence[Config], n_min: int) -> Config:
+    def choose(
+        self, S: Sequence[Config], lease: dict[Config, int], rng: Random, n_min: int
+    ) -> Config:
         """Return a challenger that has not been live and has another number, if there is one."""
-        pending = [c for c in S if c not in self.lease]
+        pending = [c for c in S if c not in lease]
         usual = Counter(str(dict(c.values)) for c in pending).most_common(1)
         others = [c for c in pending if str(dict(c.values)) != usual[0][0]]
-        return super().choose(others or S, n_min)
+        return super().choose(others or S, lease, rng, n_min)
 
 
 class NumbersFirstForGood(NumbersFirst, NoLeases):
@@ -58,23 +61,25 @@ class Restarted(LeasesOnly):
         S: Collection[Config],
         n: Mapping[Config, int],
         upper: Mapping[Config, float],
+        lease: dict[Config, int],
+        rng: Random,
         n_min: int,
         t: int = 0,
     ) -> tuple[list[Config], list[Decision]]:
         """Return the live challengers and decisions of Algorithm 2 without its guards."""
-        ended = [c for c in B if n[c] >= self.lease[c]]
+        ended = [c for c in B if n[c] >= lease[c]]
         live = [c for c in B if c not in ended and c in S]
         decisions: list[Decision] = []
         for c in ended:
-            self.lease[c] *= 2
-            decisions.append(LeaseDoubled(t, c, lease=self.lease[c], n=n[c]))
+            lease[c] *= 2
+            decisions.append(LeaseDoubled(t, c, lease=lease[c], n=n[c]))
         for c in (c for c in B if c not in live):
             decisions.append(Retired(t, c, n=n[c], eliminated=c not in S))
             if c not in S:
-                del self.lease[c]
+                del lease[c]
         while len(live) < self.slots and (waiting := [c for c in S if c not in live]):
-            live.append(self.choose(waiting, n_min))
-            decisions.append(WentLive(t, live[-1], lease=self.lease[live[-1]]))
+            live.append(self.choose(waiting, lease, rng, n_min))
+            decisions.append(WentLive(t, live[-1], lease=lease[live[-1]]))
         return live, decisions
 
 

@@ -15,7 +15,7 @@ from chacha.compare import METHODS, Calibration, CalibrationStudy, CommonSetting
 from chacha.compare.result_cache import ResultCache, cache_key
 from chacha.resources import cores, cpu_seconds
 from chacha.rules import FromScratch
-from chacha.rules.contest import ChampionServes, Moves, PairedBernstein, Screening
+from chacha.rules.contest import ChampionServes, ContestRules, Moves, PairedBernstein, Screening
 from chacha.source_profile import with_log_target
 from chacha.sources import DictReader
 from datasets import DataSet, stream_of
@@ -43,10 +43,10 @@ CALIBRATED = ("fried", "beijing_pm25", "vic_elec_demand", "london_air_nox")
 def _ablated(changes: Mapping[str, Any], moves: Mapping[str, Any], **settings: Any) -> ChaCha:
     """Return the recommended rules with some parts replaced."""
     space = settings["space"].with_recommended_rates()
-    if moves:
-        settings["oracle"] = Moves(space, settings["seed"], **moves)
     settings.pop("evidence", None)
-    return ChaCha(**{**settings, **changes, "space": space})
+    oracle = Moves(space, settings["seed"], **moves) if moves else None
+    rules = ContestRules(oracle=oracle, **changes)
+    return ChaCha(**{**settings, "rules": rules, "space": space})
 
 
 def _ablation(name: str, moves: Mapping[str, Any] | None = None, **changes: Any) -> Method:

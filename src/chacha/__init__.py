@@ -38,8 +38,8 @@ from chacha.rules import (
     Retired,
     WentLive,
 )
-from chacha.rules.contest import PairedBetting
-from chacha.rules.paper import SampleComplexity
+from chacha.rules.contest import ContestRules, PairedBetting
+from chacha.rules.paper import PaperRules, SampleComplexity
 from chacha.sources import OnBad, TableSpec, open_source
 from chacha.tickets import Ticket
 
@@ -51,6 +51,7 @@ __all__ = [
     "Choice",
     "Config",
     "ConfigOracle",
+    "ContestRules",
     "Decision",
     "DerivedFeatures",
     "Eliminated",
@@ -64,6 +65,7 @@ __all__ = [
     "NativePool",
     "OnBad",
     "PairedBetting",
+    "PaperRules",
     "Poisson",
     "Promoted",
     "Quantile",

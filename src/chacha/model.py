@@ -4,37 +4,38 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from os import PathLike
 from typing import Any, Unpack
 
+from chacha.config.arguments import whole_number
 from chacha.config.config import Config
 from chacha.config.describe import describe
-from chacha.config.space import Choice, Domain, Interactions, Space
+from chacha.config.space import Space
 from chacha.drivers import make_driver
-from chacha.drivers.base import Core
 from chacha.drivers.native_dicts import FastPath
 from chacha.drivers.records import Chunk, LiveModel, Step, Summary
 from chacha.export.champion_file import load_champion, save_champion, settings_of
 from chacha.intake import ExampleLike, Intake
-from chacha.losses import Loss, Squared, check_scale
+from chacha.losses import Loss
 from chacha.pools import default_pool
-from chacha.pools.base import LivePool
+from chacha.pools.base import LivePool, check_pool
 from chacha.progress import ProgressTable
-from chacha.rulebook import Rulebook, Settings, check_parts, whole_number
-from chacha.rules.contest.betting import PairedBetting
-from chacha.rules.contest.blending import Blending
-from chacha.rules.contest.contest import Contest
-from chacha.rules.contest.rotation import MoveSource
-from chacha.rules.contest.screening import Screening
+from chacha.rules.algorithm import RulesState
 from chacha.rules.decisions import Decision
-from chacha.rules.head_start import Starting
-from chacha.rules.oracle import ConfigOracle
-from chacha.rules.paper.bounds import Evidence, SampleComplexity
-from chacha.rules.paper.champion import ChampionChallengers
+from chacha.rules.paper.champion import PaperRules
 from chacha.rules.progressive_loss import ProgressiveLoss
 from chacha.rules.stream_facts import StreamFacts
 from chacha.sources import OnBad, Skipped, Source, TableSpec, open_source
+from chacha.specification import (
+    PaperSettings,
+    Rules,
+    Settings,
+    SpaceLike,
+    Specification,
+    split_settings,
+)
 from chacha.streaming import NO_LIMIT, StreamPass
 from chacha.tickets import Ticket, Tickets
 
@@ -63,22 +64,12 @@ class ChaCha:
         Initial values of the tuned options, and values of any other options, which stay fixed.
     pool
         Where the models live. The default is the native pool.
-    oracle
-        Proposes challengers for a champion: :class:`Moves` by default, or any function.
-    evidence
-        The statistical test for promotions: :class:`PairedBetting` by default. With
-        :class:`SampleComplexity`, all rules are the paper's.
+    rules
+        The rules of the search: :class:`ContestRules`, the recommended ones, by default, or
+        :class:`PaperRules`. Their parts (the test, the oracle, the blending) are their settings.
     loss
         The loss in which predictions are served, reported and compared. The default is squared
         error.
-    algorithm
-        Algorithm 1 of the paper, or a variant that it is compared with.
-    lease_factor
-        In the paper, n_min is this factor times the number of distinct raw features seen so far.
-        The default is 5.
-    starting, screening, blending, first_lease
-        Parts of the recommended rules: how a new model starts, how challengers are ordered, which
-        models serve, and the number of examples in a first lease.
     seed
         The seed of the rules. The same seed gives the same decisions.
     baseline
@@ -89,6 +80,11 @@ class ChaCha:
     max_pending, ticket_life
         Limits for :meth:`ask`: the number of tickets that may wait for their label, and the
         number of later tickets after which a waiting one expires.
+
+    Notes
+    -----
+    All methods and properties may be called from any thread. :meth:`learn_one`, :meth:`ask`,
+    :meth:`tell` and :meth:`predict_one` run one after the other. Reading changes nothing.
 
     Examples
     --------
@@ -105,70 +101,54 @@ class ChaCha:
         self,
         *,
         budget: int = 5,
-        space: Mapping[str, Interactions | Domain] | Space | None = None,
+        space: SpaceLike | None = None,
         init: Mapping[str, Any] | None = None,
         pool: LivePool | None = None,
-        oracle: ConfigOracle | MoveSource | None = None,
-        evidence: Evidence | PairedBetting | None = None,
+        rules: Rules | None = None,
         loss: Loss | None = None,
-        algorithm: type[ChampionChallengers] | None = None,
-        lease_factor: int = 5,
-        starting: Starting | None = None,
-        screening: Screening | None = None,
-        blending: Blending | None = None,
-        first_lease: int = 1000,
         seed: int = 0,
         baseline: bool = False,
         keep_decisions: int = 1000,
         max_pending: int = 10_000,
         ticket_life: int = 1_000_000,
     ) -> None:
-        budget = whole_number("budget", budget, 1, " (live models, the champion included)")
-        seed = whole_number("seed", seed, 0)
         keep_decisions = whole_number("keep_decisions", keep_decisions, 0)
-        check_parts(pool=pool, loss=loss)
-        self.rules = Rulebook(
-            evidence, algorithm, oracle, lease_factor, starting, blending, screening, first_lease
+        pool = default_pool() if pool is None else pool
+        check_pool(pool)
+        self.specification = spec = Specification.of(
+            pool, budget=budget, space=space, init=init, rules=rules, loss=loss, seed=seed
         )
-        self.loss_function: Loss = Squared() if loss is None else loss
-        self.pool = default_pool() if pool is None else pool
-        self.space = self.rules.space(space, self.pool)
-        init = {**self.loss_function.options, **(init or {})}
-        tuned = self.space.domains.get("loss_function")
-        trained = tuned.options if isinstance(tuned, Choice) else [init.get("loss_function")]
-        check_scale(self.loss_function, trained)
-        self.initial = self.space.initial(init, self.pool.default)
-        self.budget, self.seed = budget, seed
-        core = self.rules.core(self.initial, self.space, budget, seed)
-        self._intake = Intake(self.loss_function, self.space.features, self.initial)
-        self.evidence = core.evidence
-        self.oracle = core.moves if isinstance(core, Contest) else core.oracle
-        bits = self.initial.values.get("bit_precision", 18)
+        self.pool = pool
+        self._intake = Intake(spec.loss, spec.space.features, spec.initial)
         self._driver = make_driver(
-            core,
-            self.pool,
-            self.loss_function,
-            bits=min(bits, 20) if isinstance(bits, int) else 18,
+            spec.algorithm,
+            pool,
+            spec.loss,
+            bits=spec.observed_bits,
             baseline=baseline,
             keep_decisions=keep_decisions,
-            features=self.space.features,
+            features=spec.space.features,
         )
+        self._lock = self._driver.lock
         self.skipped = Skipped()
         self.reader, self._labelled = self._intake.reader, self._intake.labelled
         self._fast_path = FastPath(self._driver, self.reader)
         self._tickets = Tickets(max_pending, ticket_life)
 
     @classmethod
-    def paper(cls, **settings: Unpack[Settings]) -> ChaCha:
-        """Return a model that follows the algorithm of the paper to the letter."""
-        settings.setdefault("evidence", SampleComplexity())
-        return cls(**settings)
+    def paper(cls, **settings: Unpack[PaperSettings]) -> ChaCha:
+        """Return a model that follows the algorithm of the paper to the letter.
+
+        The settings of :class:`PaperRules` are accepted beside those of the model.
+        """
+        rules, others = split_settings(settings)
+        return cls(rules=PaperRules(**rules), **others)
 
     @classmethod
-    def flaml(cls, **settings: Unpack[Settings]) -> ChaCha:
+    def flaml(cls, **settings: Unpack[PaperSettings]) -> ChaCha:
         """Return a model with the paper's algorithm and the constants of the authors' code."""
-        settings.setdefault("evidence", SampleComplexity.authors())
-        return cls(**settings)
+        rules, others = split_settings(settings)
+        return cls(rules=PaperRules.authors(**rules), **others)
 
     @classmethod
     def from_vw(cls, path: str | PathLike[str], **settings: Unpack[Settings]) -> ChaCha:
@@ -188,12 +168,44 @@ class ChaCha:
         If the champion uses derived groups, a second file next to it describes them for
         :class:`Transform`.
         """
-        save_champion(self, path)
+        with self._lock:
+            save_champion(self, path)
 
     @property
-    def core(self) -> Core:
-        """The algorithm and its state."""
-        return self._driver.core
+    def rules(self) -> Rules:
+        """The rules of the search."""
+        return self.specification.rules
+
+    @property
+    def space(self) -> Space:
+        """The search space."""
+        return self.specification.space
+
+    @property
+    def initial(self) -> Config:
+        """The initial configuration."""
+        return self.specification.initial
+
+    @property
+    def loss_function(self) -> Loss:
+        """The loss in which predictions are served, reported and compared."""
+        return self.specification.loss
+
+    @property
+    def budget(self) -> int:
+        """b, the number of live models, including the champion."""
+        return self.specification.budget
+
+    @property
+    def seed(self) -> int:
+        """The seed of the rules."""
+        return self.specification.seed
+
+    @property
+    def state(self) -> RulesState:
+        """The state of the rules, as a value that further examples do not change."""
+        with self._lock:
+            return self._driver.state()
 
     @property
     def observed(self) -> StreamFacts:
@@ -203,42 +215,46 @@ class ChaCha:
     @property
     def champion(self) -> Config:
         """C, the champion: the best proven configuration."""
-        return self.core.champion
+        return self._driver.published.champion
 
     @property
     def challengers(self) -> Sequence[Config]:
         """S: the configurations to try against the champion, live or waiting."""
-        return tuple(self.core.S)
+        return self._driver.published.challengers
 
     @property
     def live_challengers(self) -> Sequence[Config]:
         """B: the challengers that have a model, in the order of their slots."""
-        return tuple(self.core.B)
+        return self._driver.published.live_challengers
 
     @property
     def examples(self) -> int:
         """The number of examples learned."""
-        return self._driver.examples
+        with self._lock:
+            return self._driver.examples
 
     @property
     def loss(self) -> float | None:
         """The mean progressive loss of the served predictions; None before the first example."""
-        return self.served.mean if self.served.weight > 0 else None
+        served = self.served
+        return served.mean if served.weight > 0 else None
 
     @property
     def served(self) -> ProgressiveLoss:
         """The losses of the served predictions: their number, sum and weight."""
-        return self._driver.served
+        with self._lock:
+            return copy(self._driver.served)
 
     @property
     def decisions(self) -> Sequence[Decision]:
         """The last `keep_decisions` decisions, oldest first."""
-        return tuple(self._driver.decisions)
+        with self._lock:
+            return tuple(self._driver.decisions)
 
     @property
     def promotions(self) -> int:
         """The number of times the champion changed."""
-        return self._driver.promotions
+        return self._driver.published.promotions
 
     @property
     def pending(self) -> int:
@@ -248,20 +264,21 @@ class ChaCha:
     @property
     def live(self) -> list[LiveModel]:
         """The live models, the champion first."""
-        return self._driver.live()
+        with self._lock:
+            return self._driver.live()
 
     def summary(self) -> Summary:
         """Return the results so far; `print` shows them as a few lines of text."""
-        return self._driver.summary(self.skipped, self.skipped.first, self._tickets.expired)
+        with self._lock:
+            return self._driver.summary(self.skipped, self.skipped.first, self._tickets.expired)
 
     @property
     def settings(self) -> dict[str, Any]:
         """Every setting and constant of the rules, for reports."""
         return {
             **{name: getattr(self, name) for name in ("budget", "seed")},
-            "algorithm": type(self.core).__name__,
-            **{name: describe(getattr(self, name)) for name in ("evidence", "oracle")},
-            **self.core.constants(),
+            "algorithm": type(self.specification.algorithm).__name__,
+            **self.specification.algorithm.constants(),
             "space": self.space.to_json(),
             "loss": {"name": self.loss_function.name, **describe(self.loss_function)},
             "pool": type(self.pool).__name__,
@@ -280,11 +297,12 @@ class ChaCha:
         >>> model.predict_one({"age": 31, "city": "Rome"})
         0.0
         """
-        if (served := self._fast_path.predict(x)) is not None:
-            return served
-        served = self.loss_function.served(self._driver.predict(self._intake.example(x)).served)
-        self._fast_path.add_plan(x)
-        return served
+        with self._lock:
+            if (served := self._fast_path.predict(x)) is not None:
+                return served
+            forecast = self._driver.predict(self._intake.example(x))
+            self._fast_path.add_plan(x)
+            return self.loss_function.served(forecast.served)
 
     def learn_one(
         self, x: ExampleLike, y: float | None = None, weight: float | None = None
@@ -299,13 +317,14 @@ class ChaCha:
         >>> [type(decision).__name__ for decision in decisions]
         ['WentLive', 'WentLive']
         """
-        if (decisions := self._fast_path.learn(x, y, weight)) is not None:
+        with self._lock:
+            if (decisions := self._fast_path.learn(x, y, weight)) is not None:
+                return decisions
+            example = self._labelled(self._intake.example(x), y, weight)
+            self._fix_groups(x)
+            decisions = self._driver.learn(example).decisions
+            self._fast_path.add_plan(x)
             return decisions
-        example = self._labelled(self._intake.example(x), y, weight)
-        self._fix_groups(x)
-        decisions = self._driver.learn(example).decisions
-        self._fast_path.add_plan(x)
-        return decisions
 
     def ask(self, x: ExampleLike) -> Ticket:
         """Predict now and learn later: return a ticket that :meth:`tell` takes with the label.
@@ -322,15 +341,16 @@ class ChaCha:
         Traceback (most recent call last):
         chacha.errors.TicketError: ticket 0 already has its label; a label counts once
         """
-        example = replace(self._intake.example(x), label=None)  # the label comes with tell()
-        self._fix_groups(x)
-        self._driver.begin(example)
-        example = self._driver.with_derived(example, self._intake.past_groups)
-        forecast = self._driver.predict(example)
-        served = self.loss_function.served(forecast.served)
-        ticket = Ticket(self._tickets.next, served, example, forecast)
-        self._tickets.add(ticket)
-        return ticket
+        with self._lock:
+            example = replace(self._intake.example(x), label=None)  # the label comes with tell()
+            self._fix_groups(x)
+            self._driver.begin(example)
+            example = self._driver.with_derived(example, self._intake.past_groups)
+            forecast = self._driver.predict(example)
+            served = self.loss_function.served(forecast.served)
+            ticket = Ticket(self._tickets.next, served, example, forecast)
+            self._tickets.add(ticket)
+            return ticket
 
     def tell(self, ticket: Ticket | int, y: float, weight: float | None = None) -> list[Decision]:
         """Learn the label of an asked example, and return the decisions that followed.
@@ -338,9 +358,10 @@ class ChaCha:
         `ticket` is a ticket of :meth:`ask` or its number. A second label for the same ticket is
         an error.
         """
-        waiting = self._tickets.find(ticket)
-        example = self._labelled(waiting.example, y, weight)
-        return self._driver.learn(example, self._tickets.take(waiting).forecast).decisions
+        with self._lock:
+            waiting = self._tickets.find(ticket)
+            example = self._labelled(waiting.example, y, weight)
+            return self._driver.learn(example, self._tickets.take(waiting).forecast).decisions
 
     def run(
         self,

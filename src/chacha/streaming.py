@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import TypeVar
 
+from chacha.config.arguments import whole_number
 from chacha.data.example import Example
 from chacha.drivers.base import Driver
 from chacha.drivers.native import BlockProgress, NativeDriver, Status
@@ -14,7 +15,6 @@ from chacha.drivers.native_columns import native_block
 from chacha.drivers.records import Chunk, ServedPredictions, Step
 from chacha.errors import BadExample, ConfigError, PoolError, SourceError
 from chacha.intake import Intake
-from chacha.rulebook import whole_number
 from chacha.sources import Bad, OnBad, Skipped, Source, check_ends, good_examples, is_table
 from chacha.sources.base import good_example
 from chacha.sources.formats.vw_file import vw_row
@@ -82,8 +82,10 @@ class StreamPass:
     def _steps(self) -> Iterator[Step]:
         usable = good_examples(self.source, self.on_bad, self.skipped, self.prepare)
         for example in islice(usable, None if self._left == NO_LIMIT else self._left):
-            self._start_derivation()
-            yield self.driver.learn(example)
+            with self.driver.lock:
+                self._start_derivation()
+                step = self.driver.learn(example)
+            yield step
 
     def _start_derivation(self) -> None:
         """Rows of tables have columns that groups can be derived from."""
@@ -91,11 +93,13 @@ class StreamPass:
             self.driver.start_derivation()
 
     def _blocks(self, driver: NativeDriver, record: bool) -> Iterator[Chunk]:
-        driver.record(record)
+        with driver.lock:
+            driver.record(record)
         if self._left <= 0:
             return
         for item in blocks_of(self.source):
-            self._start_derivation()
+            with driver.lock:
+                self._start_derivation()
             if isinstance(item, TextBlock):
                 yield from self._text(driver, item, record)
             elif isinstance(item, TableBlock):
@@ -115,23 +119,26 @@ class StreamPass:
         if progress.examples or progress.decisions:
             yield Chunk(progress.examples, progress.decisions, progress.served)
         driver.raise_failures()
-        if progress.interrupted:
-            raise KeyboardInterrupt
+        if progress.signals is not None:
+            progress.signals.deliver()
 
     def _row(self, row: Example | Bad, record: bool) -> Iterator[Chunk]:
         """Learn a single row."""
         example = good_example(row, self.source.name, self.on_bad, self.skipped, self.prepare)
         if example is not None:
             self._left -= 1
-            yield _chunk(self.driver.learn(example), record)
+            with self.driver.lock:
+                step = self.driver.learn(example)
+            yield _chunk(step, record)
 
     def _text(self, driver: NativeDriver, block: TextBlock, record: bool) -> Iterator[Chunk]:
         at = block.begin
         while at < block.end and self._left > 0:
             try:
-                progress = driver.advance_text(block.data, at, block.end, self._room(driver))
+                with driver.lock:
+                    progress = driver.advance_text(block.data, at, block.end, self._room(driver))
             except ValueError:  # too large; as a single row, its error names the place
-                progress = BlockProgress(Status.BAD, at, 0, [], None, False)
+                progress = BlockProgress(Status.BAD, at, 0, [], None)
             at = progress.at
             block.lines += progress.examples
             yield from self._report(driver, progress)
@@ -155,7 +162,8 @@ class StreamPass:
             before = row
             block.on_taken(row, True)
             try:
-                progress = driver.advance_columns(native, row, stop, self._room(driver))
+                with driver.lock:
+                    progress = driver.advance_columns(native, row, stop, self._room(driver))
             except ValueError as error:
                 raise PoolError(f"{block.place(row)}: {error}") from error
             row = progress.at

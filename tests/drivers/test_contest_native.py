@@ -33,6 +33,7 @@ from tests.support.failing_oracles import (
     refused_oracle,
 )
 from tests.support.fast_rules import EAGER, KEEN, PlainPool
+from tests.support.models import contest_model
 from tests.support.native_runs import WAYS, lines_of, state, tracked, vw_file
 from tests.support.rough_text import rough_text
 from tests.support.vw_lines import without_repeats
@@ -43,7 +44,7 @@ def pair(**given: Any) -> tuple[ChaCha, ChaCha]:
     oracle = given.pop("oracle", lambda: None)
     rules: dict[str, Any] = {"evidence": KEEN, "blending": EAGER, "first_lease": 20, **given}
     native, python = (
-        ChaCha(pool=pool, oracle=oracle(), keep_decisions=10**6, **rules) for pool in pools()
+        contest_model(pool=pool, oracle=oracle(), keep_decisions=10**6, **rules) for pool in pools()
     )
     assert isinstance(native._driver, NativeDriver)
     assert isinstance(python._driver, PythonDriver)
@@ -164,7 +165,7 @@ def test_however_a_stream_is_passed_over(way: str) -> None:
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=12), st.integers(0, 3))
 def test_chunks_may_have_any_length(sizes: list[int], seed: int) -> None:
     lines = rough_text(150, seed=seed)
-    cut, whole = (ChaCha(evidence=KEEN, blending=EAGER, first_lease=15) for _ in range(2))
+    cut, whole = (contest_model(evidence=KEEN, blending=EAGER, first_lease=15) for _ in range(2))
     ends = iter([sum(sizes[: i + 1]) for i in range(len(sizes))])
     source = vw_file("\n".join(lines).encode())
     for _ in cut.chunks(source, until=lambda: next(ends, 10**6), record=True):
@@ -273,7 +274,8 @@ HASHED = """
 from tests.support.fast_rules import EAGER, KEEN
 from tests.support.rough_text import rough_text
 import chacha, hashlib, json
-model = chacha.ChaCha(evidence=KEEN, blending=EAGER, first_lease=15, keep_decisions=10**6)
+rules = chacha.ContestRules(evidence=KEEN, blending=EAGER, first_lease=15)
+model = chacha.ChaCha(rules=rules, keep_decisions=10**6)
 model.run(chacha.sources.Rows(rough_text(200)))
 decisions = json.dumps([d.to_json() for d in model.decisions])
 print(hashlib.sha256(decisions.encode()).hexdigest(), model.served)
@@ -291,7 +293,7 @@ def test_the_hash_seed_of_python_changes_nothing() -> None:
         for seed in range(3)
     ]
     outputs = {run.communicate()[0] for run in runs}
-    here = ChaCha(evidence=KEEN, blending=EAGER, first_lease=15, keep_decisions=10**6)
+    here = contest_model(evidence=KEEN, blending=EAGER, first_lease=15, keep_decisions=10**6)
     here.run(chacha.sources.Rows(rough_text(200)))
     decisions = json.dumps([d.to_json() for d in here.decisions])
     assert outputs == {f"{hashlib.sha256(decisions.encode()).hexdigest()} {here.served}\n"}
@@ -307,7 +309,7 @@ def test_the_reference_learner_gives_the_same_run() -> None:
     lines = [without_repeats(line) for line in rough_text(200, seed=7)]
     native, _ = pair(budget=4, baseline=True)
     rules: dict[str, Any] = {"evidence": KEEN, "blending": EAGER, "keep_decisions": 10**6}
-    slow = ChaCha(pool=ReferencePool(), budget=4, first_lease=20, baseline=True, **rules)
+    slow = contest_model(pool=ReferencePool(), budget=4, first_lease=20, baseline=True, **rules)
     assert decided(native, lines) == decided(slow, lines)
     assert len(native.decisions) > 30
 
@@ -318,6 +320,7 @@ def test_vowpal_wabbit_gives_the_same_run() -> None:
     lines = rough_text(150, seed=8)
     rules: dict[str, Any] = {"evidence": KEEN, "blending": EAGER, "keep_decisions": 10**6}
     rules |= {"starting": HeadStart(damping=0.0), "budget": 4, "first_lease": 25}
-    native, vw = ChaCha(**rules), ChaCha(pool=chacha.open_pool("vw"), **rules)
+    native = contest_model(**rules)
+    vw = contest_model(pool=chacha.open_pool("vw"), **rules)
     assert decided(native, lines) == decided(vw, lines)
     assert len(native.decisions) > 10

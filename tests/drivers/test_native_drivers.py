@@ -29,8 +29,8 @@ def pair(**settings: Any) -> tuple[ChaCha, ChaCha]:
     oracle = settings.pop("oracle", lambda: None)
     evidence = {"scale": 0.001, **settings.pop("evidence", {})}
     given: dict[str, Any] = {"keep_decisions": 10**6, "seed": 1, "lease_factor": 1, **settings}
-    native = ChaCha(**given, evidence=SampleComplexity(**evidence), oracle=oracle())
-    python = ChaCha(**given, evidence=PlainEvidence(**evidence), oracle=oracle())
+    native = ChaCha.paper(**given, evidence=SampleComplexity(**evidence), oracle=oracle())
+    python = ChaCha.paper(**given, evidence=PlainEvidence(**evidence), oracle=oracle())
     assert isinstance(native._driver, NativeDriver)
     assert isinstance(python._driver, PythonDriver)
     return native, python
@@ -157,8 +157,8 @@ def test_any_dicts_the_quick_way_and_the_long_way(
 def test_a_stream_of_dicts_with_changing_keys(nested: bool) -> None:
     """Missing and extra keys, another order, words and numbers: as the reference learner has it."""
     rng = random.Random(nested)
-    quick = ChaCha(evidence=SampleComplexity(scale=0.005), lease_factor=1, budget=4)
-    slow = ChaCha(
+    quick = ChaCha.paper(evidence=SampleComplexity(scale=0.005), lease_factor=1, budget=4)
+    slow = ChaCha.paper(
         evidence=SampleComplexity(scale=0.005), lease_factor=1, budget=4, pool=ReferencePool()
     )
     for _ in range(150):

@@ -30,7 +30,9 @@ EVIDENCE = SampleComplexity(scale=0.005)
 
 
 def model(**settings: Any) -> ChaCha:
-    return ChaCha(**{"evidence": EVIDENCE, "lease_factor": 1, "keep_decisions": 10**6, **settings})
+    return ChaCha.paper(
+        **{"evidence": EVIDENCE, "lease_factor": 1, "keep_decisions": 10**6, **settings}
+    )
 
 
 @pytest.fixture(scope="module")
@@ -155,14 +157,14 @@ def test_ctrl_c_between_an_example_and_its_decision(
     whole, cut = model(budget=6), model(budget=6)
     lines = stream.read_text().splitlines()[:800]
     whole.run(chacha.sources.Rows(lines))
-    decide, calls = NativeDriver._decide, itertools.count()
+    decide, calls = NativeDriver._decide_now, itertools.count()
 
     def interrupted_decide(driver: NativeDriver) -> list[chacha.Decision]:
         if next(calls) % 3 == 0 and cut.examples < 700:
             raise KeyboardInterrupt
         return decide(driver)
 
-    monkeypatch.setattr(NativeDriver, "_decide", interrupted_decide)
+    monkeypatch.setattr(NativeDriver, "_decide_now", interrupted_decide)
     while cut.examples < len(lines):
         rest = lines[cut.examples :]
         with suppress(KeyboardInterrupt):

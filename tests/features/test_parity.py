@@ -42,7 +42,7 @@ from tests.support.derived_runs import (
     space,
 )
 from tests.support.fast_rules import PlainPool
-from tests.support.native_runs import WAYS, state, tracked, vw_file
+from tests.support.native_runs import WAYS, served_by_now, state, tracked, vw_file
 from tests.support.vw_lines import without_repeats
 
 
@@ -191,9 +191,7 @@ RULES: dict[str, dict[str, Any]] = {
     },
     "a product alone": {"init": {"interactions": [("bins(temp,8)", "kind")]}},
     "paper, given": {
-        "evidence": chacha.SampleComplexity(),
-        "blending": None,
-        "first_lease": 1000,
+        "rules": chacha.PaperRules(),
         "init": {"features": ["bins(temp,8)", "onehot(hour)"]},
         "space": {"interactions": Interactions()},
     },
@@ -266,7 +264,7 @@ def served(model: ChaCha, source: Any) -> list[tuple[float, str]]:
 def one_by_one(model: ChaCha, table: Table) -> list[tuple[float, str]]:
     track: list[tuple[float, str]] = []
     for x, y in table:
-        track.append((model.predict_one(x), str(model.core.incumbent)))
+        track.append((model.predict_one(x), str(served_by_now(model))))
         model.learn_one(x, y)
     return track
 

@@ -31,7 +31,7 @@ class PlainEvidence(PairedBetting):
 def test_a_ticket_keeps_the_past_as_it_was(pool: str) -> None:
     names = ["ewma(label,0.5)", "lag(a,1)", "lag(label,2)"]
     policy = DerivedFeatures(kinds=[], more=names)
-    evidence = PlainEvidence() if "evidence" in pool else None
+    evidence = PlainEvidence() if "evidence" in pool else PairedBetting()
     model, replay = (
         early_model(policy, init={"features": names[:2]}, pool=POOLS[pool](), evidence=evidence)
         for _ in range(2)

@@ -22,9 +22,9 @@ import chacha
 from chacha import ChaCha, Config, Decision, Example, Interactions, LogUniform, ReferencePool
 from chacha.config.space import Domain
 from chacha.pools.vw import VWPool
-from chacha.rulebook import Settings
 from chacha.rules import ProgressiveLoss
-from chacha.rules.paper import ChampionChallengers
+from chacha.rules.paper import PaperState
+from chacha.specification import Settings
 
 SPACE = {"interactions": Interactions(), "learning_rate": LogUniform(2e-10, 1.0)}
 POOLS: dict[str, Callable[[], chacha.pools.LivePool]] = {"vw": VWPool, "reference": ReferencePool}
@@ -32,9 +32,9 @@ POOLS: dict[str, Callable[[], chacha.pools.LivePool]] = {"vw": VWPool, "referenc
 
 def standing(model: ChaCha) -> dict[Config, ProgressiveLoss]:
     """What the models lost, by the paper's rules."""
-    core = model.core
-    assert isinstance(core, ChampionChallengers)
-    return core.standing
+    state = model.state
+    assert isinstance(state, PaperState)
+    return state.standing
 
 
 def examples(n: int, stream: str = "interactions", seed: int = 0) -> list[Example]:
@@ -195,7 +195,7 @@ def test_a_late_namespace_joins_at_the_next_promotion() -> None:
     for i, row in enumerate(rows):
         late = f"{row.line} |late x:{i % 7}" if i > 50 else row.line
         m.learn_one(late)
-        groups = {name for c in m.core.S for p in c.interactions for name in p}
+        groups = {name for c in m.challengers for p in c.interactions for name in p}
         if m.promotions:
             break
         assert "late" not in groups
@@ -243,7 +243,7 @@ def test_a_model_that_restarted_since_is_not_charged() -> None:
     m = model(budget=3, space={"interactions": Interactions()})
     m.learn_one("1 |a x |b y |c z")
     ticket = m.ask("|a x |b y |c z")
-    challenger = m.core.B[0]
+    challenger = m.live_challengers[0]
     n = standing(m)[challenger].n
     m._driver._incarnations[challenger] = 999  # as if it had been retired and restarted
     m.tell(ticket, 1.0)
@@ -399,11 +399,11 @@ def test_a_bad_label_leaves_the_ticket_waiting() -> None:
 
 
 def test_presets() -> None:
-    paper = ChaCha.paper(pool=ReferencePool()).evidence
+    paper = ChaCha.paper(pool=ReferencePool()).rules.evidence
     assert paper == chacha.SampleComplexity(
         scale=0.05, delta=0.1, log_in_root=True, count_challengers=True, burn_in=0
     )
-    flaml = ChaCha.flaml(pool=ReferencePool()).evidence
+    flaml = ChaCha.flaml(pool=ReferencePool()).rules.evidence
     assert flaml == chacha.SampleComplexity(log_base=10.0, count_challengers=False, burn_in=100)
 
 
@@ -458,7 +458,7 @@ def test_a_misspelt_setting_is_an_error() -> None:
 
 def test_the_type_of_the_settings_is_the_constructor() -> None:
     parameters = inspect.signature(ChaCha).parameters
-    assert list(Settings.__annotations__) == list(parameters)
+    assert set(get_type_hints(Settings)) == set(parameters)
     hints = get_type_hints(Settings)
     assert hints == {k: v for k, v in get_type_hints(ChaCha.__init__).items() if k != "return"}
 

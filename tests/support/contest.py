@@ -9,11 +9,9 @@ from typing import Any
 from chacha import Config, Decision, Example
 from chacha.config.space import Interactions, LogUniform, Space
 from chacha.errors import PoolError
-from chacha.losses import Squared
-from chacha.rules.contest.betting import PairedBetting
-from chacha.rules.contest.contest import Contest
+from chacha.rules.contest.contest import Contest, ContestRules
 from chacha.rules.contest.rotation import Move, MoveRequest, MoveSource, OracleMoves
-from chacha.rules.stream_facts import ScoredExample
+from tests.support.running import RunningContest
 from tests.support.scripted import ScriptedOracle, World, conf, name_of
 
 __all__ = [
@@ -23,35 +21,30 @@ __all__ = [
 Raw = Callable[[Config], float]
 
 
-def contest(moves: MoveSource, initial: Config | None = None, **settings: Any) -> Contest:
+def contest(
+    moves: MoveSource, initial: Config | None = None, budget: int = 3, **settings: Any
+) -> RunningContest:
     """A contest with short leases, unless the test sets something else."""
-    rules: dict[str, Any] = {
-        "budget": 3,
-        "evidence": PairedBetting(),
-        "first_lease": 200,
-        **settings,
-    }
-    return Contest(Config() if initial is None else initial, moves=moves, **rules)
+    rules = ContestRules(oracle=moves, **{"first_lease": 200, **settings})
+    return RunningContest(Contest(rules, Config() if initial is None else initial, budget))
 
 
-def scripted(script: Mapping[str, Sequence[str]], **settings: Any) -> Contest:
+def scripted(script: Mapping[str, Sequence[str]], **settings: Any) -> RunningContest:
     """A contest whose challengers are names that a scripted oracle proposes."""
     return contest(OracleMoves(ScriptedOracle(script)), conf("init"), **settings)
 
 
 def feed(
-    core: Contest, world: World, raw: Raw | Mapping[str, float], weight: float = 1.0
+    core: RunningContest, world: World, raw: Raw | Mapping[str, float], weight: float = 1.0
 ) -> list[Decision]:
     """One example with label 0: every live model predicts what the test says."""
     predict = raw if callable(raw) else lambda c: raw[name_of(c)]
     predictions = {c: predict(c) for c in core.live}
-    served = core.serve(predictions)
-    scored = ScoredExample(world.example, predictions, served, 0.0, weight, Squared())
-    return core.learn(scored, world)
+    return core.feed(world, predictions, weight=weight)
 
 
 def until(
-    core: Contest, world: World, raw: Raw | Mapping[str, float], kind: str, most: int = 5000
+    core: RunningContest, world: World, raw: Raw | Mapping[str, float], kind: str, most: int = 5000
 ) -> list[Decision]:
     """Feed examples until a decision of that kind; return the decisions of that example."""
     for _ in range(most):

@@ -12,6 +12,7 @@ from chacha.config.derived_groups import DerivedFeatures
 from chacha.config.space import RATES, Interactions
 from chacha.pools.base import LivePool
 from tests.support.fast_rules import EAGER, KEEN
+from tests.support.models import contest_model
 
 Row = dict[str, Any]
 
@@ -30,8 +31,8 @@ def space(features: DerivedFeatures | None = POLICY, **domains: Any) -> dict[str
 def fast_model(pool: LivePool, **settings: Any) -> ChaCha:
     """Return a model that decides after few examples."""
     rules: dict[str, Any] = {"evidence": KEEN, "blending": EAGER, "first_lease": 40}
-    rules |= {"budget": 5, "space": space(), "keep_decisions": 10**6, **settings}
-    return ChaCha(pool=pool, **rules)
+    others = {"budget": 5, "space": space(), "keep_decisions": 10**6, "pool": pool, **settings}
+    return ChaCha(**others) if "rules" in settings else contest_model(**{**rules, **others})
 
 
 def features_in(model: ChaCha, kind: str = "WentLive") -> set[str]:
@@ -56,7 +57,7 @@ def early_model(features: DerivedFeatures | None = None, **settings: Any) -> Cha
         "learning_rate": RATES,
     }
     settings = {"budget": 3, "first_lease": 100, "seed": 2, **settings}
-    return ChaCha(space=space, **settings)
+    return contest_model(space=space, **settings)
 
 
 def results(model: ChaCha) -> tuple[Any, ...]:

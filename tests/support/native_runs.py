@@ -6,16 +6,18 @@ import io
 import json
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import chacha
-from chacha import ChaCha, Example, OnBad, SampleComplexity
+from chacha import ChaCha, Config, Example, OnBad, SampleComplexity
+from chacha.drivers.native_screen import NativeScreen
 from chacha.errors import BadExample
-from chacha.rules.contest.contest import Contest
-from chacha.rules.paper import ChampionChallengers
+from chacha.rules.contest.blending import Blend
+from chacha.rules.contest.state import ContestState
+from chacha.rules.paper import PaperState
 from chacha.sources.formats.vw_file import VWFile, vw_row
 from chacha.sources.reading.byte_stream import ByteReader, RawFile
 
@@ -59,30 +61,36 @@ def state(model: ChaCha) -> dict[str, Any]:
         "served": model.served,
         "baseline": driver.baseline,
         "metrics": dict(driver.metrics),
-        "summary": model.summary(),
-        "incumbent": model.core.incumbent,
+        "summary": replace(model.summary(), notes=()),  # a note tells the drivers apart
+        "incumbent": driver.algorithm.served_by(model.state),
         "S": model.challengers,
         "groups": list(model.observed.groups),
         "range": (model.observed.low, model.observed.high),
         "features": model.observed.raw_features,
-        **_rules(model.core),
+        **_rules(model),
     }
 
 
-def _rules(core: ChampionChallengers | Contest) -> dict[str, Any]:
+def _rules(model: ChaCha) -> dict[str, Any]:
     """Return the state of the rules."""
-    if not isinstance(core, Contest):
-        return {"lease": dict(core.scheduler.lease)}
-    serving = core.serving
+    rules, screen = model.state, model.observed.screen
+    if not isinstance(rules, ContestState):
+        assert isinstance(rules, PaperState)
+        return {"lease": dict(rules.lease)}
+    if isinstance(screen, NativeScreen):
+        screen.invalidate()
     return {
-        "lease": dict(core.lease),
-        "pairings": dict(core.pairings),
-        "level": (core.level, core.charged, core.challenged),
-        "serving": (serving.share, serving.other, serving.max_distance),
-        "lost": (serving.served_loss, serving.champion_loss),
-        "helping": dict(serving.gains),
-        "screen": (list(core.screen.products), core.screen.ready, dict(core.screen.gains())),
+        "challengers": dict(rules.challengers),
+        "level": (rules.level, rules.charged, rules.challenged),
+        "serving": rules.serving,
+        "screen": (list(screen.products), screen.ready, dict(screen.gains())),
     }
+
+
+def served_by_now(model: ChaCha) -> Config | Blend:
+    """Return which model or blend serves the next example."""
+    by: Config | Blend = model.specification.algorithm.served_by(model.state)
+    return by
 
 
 Track = list[tuple[float, str]]
@@ -178,7 +186,7 @@ def _one_by_one(model: ChaCha, lines: Sequence[str], seed: int) -> Track:
         if not _is_good(model, line):
             _skip_one(model, line)
             continue
-        served_by = str(model.core.incumbent)
+        served_by = str(served_by_now(model))
         track.append((model.predict_one(line), served_by))
         model.learn_one(line)
     return track

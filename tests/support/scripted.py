@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Any
 
 from chacha import Config, Decision
 from chacha.config.derived_groups import ColumnProfile
@@ -12,7 +13,8 @@ from chacha.data.example import Example
 from chacha.data.text_parser import parse_line
 from chacha.rules import ProgressiveLoss
 from chacha.rules.oracle import ConfigOracle
-from chacha.rules.paper import Bound, ChampionChallengers
+from chacha.rules.paper import Bound, ChampionChallengers, Evidence, PaperRules
+from tests.support.running import RunningPaper
 
 
 def conf(name: str) -> Config:
@@ -35,6 +37,7 @@ class World:
     columns: Sequence[ColumnProfile] = ()
     low: float = 0.0
     high: float = 1.0
+    screen: Any = None
 
     @property
     def sizes(self) -> Mapping[str, int]:
@@ -47,9 +50,6 @@ class World:
 
     def complexity(self, config: Config) -> float:
         return self.d(config)
-
-    def proxy(self, raw: float, y: float) -> float:
-        return abs(raw - y)
 
 
 @cache
@@ -87,20 +87,15 @@ class ScriptedOracle:
 def core(
     oracle: ConfigOracle,
     budget: int = 3,
-    evidence: FixedEpsilon | None = None,
+    evidence: Evidence | None = None,
     seed: int = 0,
     initial: str = "init",
-) -> ChampionChallengers:
-    return ChampionChallengers(
-        conf(initial),
-        budget=budget,
-        oracle=oracle,
-        evidence=evidence or FixedEpsilon(),
-        seed=seed,
-    )
+) -> RunningPaper:
+    rules = PaperRules(evidence or FixedEpsilon(), oracle=oracle)
+    return RunningPaper(ChampionChallengers(rules, conf(initial), budget, seed=seed))
 
 
-def feed(cc: ChampionChallengers, world: World, losses: Mapping[str, float]) -> list[Decision]:
+def feed(cc: RunningPaper, world: World, losses: Mapping[str, float]) -> list[Decision]:
     """One example: every live configuration loses what the script says."""
     return cc.learn({c: losses[name_of(c)] for c in (cc.champion, *cc.B)}, world)
 

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cmath>
+#include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "bindings/engine.hpp"
 
@@ -12,44 +15,63 @@ using namespace nb::literals;
 namespace chacha {
 namespace {
 
-// The fields of a Pairing, in the order of src/chacha/drivers/native_state.py.
-template <class P>
-auto fields_of_pairing(P& p) {
-  return std::tie(p.number, p.needed, p.n, p.reserve, p.wealth, p.against, p.scale, p.blocks,
-                  p.block_n, p.block_gain, p.block_harm, p.blocks_since_restart, p.total, p.squares,
-                  p.clips, p.champion_loss, p.loss);
+// The fields of a value as a tuple, in the order of its twin in Python.
+template <class Value>
+nb::tuple fields_of(const Value& value) {
+  nb::list fields;
+  Value::each_field([&](const char*, auto field) { fields.append(value.*field); });
+  return nb::tuple(fields);
 }
 
-template <class H>
-auto fields_of_blend_gain(H& h) {
-  return std::tie(h.n, h.none, h.half, h.whole, h.squares, h.square_distance);
+template <class Value>
+Value value_of(const nb::tuple& fields) {
+  Value value;
+  std::size_t at = 0;
+  Value::each_field([&](const char* name, auto field) {
+    using Field = std::remove_reference_t<decltype(value.*field)>;
+    if (at == fields.size() || !nb::try_cast<Field>(fields[at], value.*field)) {
+      throw nb::type_error((std::string("no value for the field ") + name).c_str());
+    }
+    ++at;
+  });
+  if (at != fields.size()) throw nb::type_error("too many fields");
+  return value;
 }
 
-// The values of a tuple of references.
-template <class... T>
-std::tuple<T...> values_of(const std::tuple<T&...>&);
-
-using PairingTuple = decltype(values_of(fields_of_pairing(std::declval<Pairing&>())));
-using BlendGainTuple = decltype(values_of(fields_of_blend_gain(std::declval<BlendGain&>())));
-using ChallengerTuple = std::tuple<std::uint32_t, std::int64_t, PairingTuple, BlendGainTuple>;
-using ServingTuple = std::tuple<std::int64_t, double, double, double, double>;  // -1: no blend
-
-Challenger challenger_of(const ChallengerTuple& fields) {
-  const auto& [model, lease, pairing, blend_gain] = fields;
-  Challenger challenger{model, lease, {}, {}};
-  fields_of_pairing(challenger.pairing) = pairing;
-  fields_of_blend_gain(challenger.blend_gain) = blend_gain;
-  return challenger;
+template <class Value>
+std::vector<std::string> field_names() {
+  std::vector<std::string> names;
+  Value::each_field([&](const char* name, auto) { names.emplace_back(name); });
+  return names;
 }
 
-ChallengerTuple tuple_of(const Challenger& c) {
-  return {c.model, c.lease, fields_of_pairing(c.pairing), fields_of_blend_gain(c.blend_gain)};
+using ChallengerTuple = std::tuple<std::uint32_t, std::int64_t, nb::tuple, nb::tuple>;
+
+ContestState contest_state(std::uint32_t champion, std::int64_t charged, double level,
+                           bool decide_anyway, const nb::tuple& serving,
+                           const std::vector<ChallengerTuple>& challengers) {
+  ContestState state{champion, charged, level, decide_anyway, value_of<Serving>(serving), {}};
+  for (const auto& [model, lease, pairing, blend_gain] : challengers) {
+    state.challengers.push_back(
+        {model, lease, value_of<Pairing>(pairing), value_of<BlendGain>(blend_gain)});
+  }
+  return state;
 }
 
-ServingTuple tuple_of(const Serving& s) {
-  const bool blended = s.other != Serving::kNoChallenger;
-  return {blended ? static_cast<std::int64_t>(s.other) : -1, s.share, s.max_distance, s.served_loss,
-          s.champion_loss};
+// A custom test of Python's. Errors count as no bet; the adapter in Python reports them.
+auto custom_test(nb::object payoff) {
+  return [payoff = std::move(payoff)](double mean, double variance, double gain, double harm) {
+    const nb::gil_scoped_acquire gil;
+    try {
+      return nb::cast<double>(payoff(mean, variance, gain, harm));
+    } catch (nb::python_error& error) {
+      if (error.matches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();  // after this call
+      return 1.0;
+    } catch (const std::exception&) {
+      PyErr_Clear();
+      return 1.0;
+    }
+  };
 }
 
 void bind_contest(nb::class_<PyEngine>& type) {
@@ -60,9 +82,11 @@ void bind_contest(nb::class_<PyEngine>& type) {
              std::int64_t patience, std::int64_t warm_up, bool bernstein,
              std::optional<std::pair<std::uint64_t, std::int64_t>> coin, std::int64_t burn_in,
              std::int64_t early, double decay, double standard_errors, double blend_clip,
-             double tolerance, bool champion_only, double share, double rate) {
+             double tolerance, bool champion_only, double share, double rate, nb::object payoff) {
             PairedBetting rules{margin,   block,   clip,      block_clip,       most, eliminates,
-                                patience, warm_up, bernstein, coin.has_value(), 0,    1};
+                                patience, warm_up, bernstein, coin.has_value(), 0,    1,
+                                {}};
+            if (!payoff.is_none()) rules.custom = custom_test(std::move(payoff));
             if (coin) std::tie(rules.seed, rules.coin_block) = *coin;
             const auto held = self.lock();
             self.engine().set_contest_rules(
@@ -73,44 +97,37 @@ void bind_contest(nb::class_<PyEngine>& type) {
           nb::kw_only(), "loss"_a, "tau"_a, "floor"_a, "margin"_a, "block"_a, "clip"_a,
           "block_clip"_a, "most"_a, "eliminates"_a, "patience"_a, "warm_up"_a, "bernstein"_a,
           "coin"_a.none(), "burn_in"_a, "early"_a, "decay"_a, "standard_errors"_a, "blend_clip"_a,
-          "tolerance"_a, "champion_only"_a, "share"_a, "rate"_a)
+          "tolerance"_a, "champion_only"_a, "share"_a, "rate"_a, "payoff"_a.none())
       .def("set_contest",
-           [](PyEngine& self, std::uint32_t champion, const std::vector<ChallengerTuple>& tuples,
-              const ServingTuple& serving, double level, std::int64_t charged, bool decide_anyway) {
-             std::vector<Challenger> challengers;
-             for (const ChallengerTuple& tuple : tuples) {
-               challengers.push_back(challenger_of(tuple));
-             }
-             const auto& [other, share, max_distance, served_loss, champion_loss] = serving;
-             const std::uint32_t position =
-                 other < 0 ? Serving::kNoChallenger : static_cast<std::uint32_t>(other);
+           [](PyEngine& self, std::uint32_t champion, std::int64_t charged, double level,
+              bool decide_anyway, const nb::tuple& serving,
+              const std::vector<ChallengerTuple>& challengers) {
+             ContestState state =
+                 contest_state(champion, charged, level, decide_anyway, serving, challengers);
              const auto held = self.lock();
-             self.engine().set_contest(champion, std::move(challengers),
-                                       {position, share, max_distance, served_loss, champion_loss},
-                                       level, charged, decide_anyway);
-           })
+             self.engine().set_contest(std::move(state));
+           },
+           "champion"_a, "charged"_a, "level"_a, "decide_anyway"_a, "serving"_a, "challengers"_a)
       .def_prop_ro("contest",
                    [](PyEngine& self) {
-                     const auto held = self.lock();
-                     const Contest& contest = self.engine().contest();
+                     const auto [t, state] = self.locked([](Engine& engine) {
+                       return std::pair(engine.t(), engine.contest().state());
+                     });
                      std::vector<ChallengerTuple> challengers;
-                     for (const Challenger& challenger : contest.challengers()) {
-                       challengers.push_back(tuple_of(challenger));
+                     for (const Challenger& c : state.challengers) {
+                       challengers.emplace_back(c.model, c.lease, fields_of(c.pairing),
+                                                fields_of(c.blend_gain));
                      }
-                     return std::tuple(challengers, tuple_of(contest.serving()), contest.level(),
-                                       contest.charged());
+                     return std::tuple(t, state.charged, state.level, fields_of(state.serving),
+                                       challengers);
                    })
       .def_prop_ro("serving",
                    [](PyEngine& self) {
                      const auto held = self.lock();
-                     const Contest& contest = self.engine().contest();
-                     const Serving& serving = contest.serving();
+                     const ContestState& contest = self.engine().contest().state();
                      const std::uint32_t champion = self.engine().incumbent();
-                     if (serving.other == Serving::kNoChallenger) {
-                       return std::tuple(champion, champion, 0.0);
-                     }
-                     return std::tuple(champion, contest.challengers()[serving.other].model,
-                                       serving.share);
+                     if (!contest.serving.blends()) return std::tuple(champion, champion, 0.0);
+                     return std::tuple(champion, contest.other().model, contest.serving.share);
                    })
       .def("set_screen",
            [](PyEngine& self,

@@ -150,6 +150,16 @@ NB_MODULE(_native, module) {
            [](PyEngine& self, std::uint32_t model) {
              return self.locked([&](Engine& engine) { return tuple_of(engine.standing(model)); });
            })
+      .def("standings",  // the number of examples, the incumbent, the standings of models
+           [](PyEngine& self, const std::vector<std::uint32_t>& models) {
+             const auto held = self.lock();
+             Engine& engine = self.engine();
+             std::vector<std::tuple<std::int64_t, double, double>> standings;
+             for (const std::uint32_t model : models) {
+               standings.push_back(tuple_of(engine.standing(model)));
+             }
+             return std::tuple(engine.t(), engine.incumbent(), standings);
+           })
       .def_prop_ro("served", property([](Engine& e) { return tuple_of(e.served()); }))
       .def_prop_ro("baseline", property([](Engine& e) { return tuple_of(e.baseline_standing()); }))
       .def_prop_ro("metrics", property([](Engine& e) {
@@ -219,6 +229,14 @@ NB_MODULE(_native, module) {
       .def_prop_ro("bytes", property([](Engine& e) { return e.bytes(); }))
       .def_prop_ro("kernel", [](PyEngine& self) { return self.engine().kernel()->name; });
 
+  // The names of the fields that cross the border, in their order; the twins have the same.
+  module.def("fields", [] {
+    nb::dict fields;
+    fields["Pairing"] = field_names<Pairing>();
+    fields["BlendGain"] = field_names<BlendGain>();
+    fields["Serving"] = field_names<Serving>();
+    return fields;
+  });
   module.def("kernels", [] {
     std::vector<std::string> names;
     for (const char* name : {"plain", "avx2", "avx512"}) {

@@ -215,25 +215,23 @@ void Engine::set_contest_rules(const ServedLoss& loss, const PairedBetting& rule
   screen_.set_rules(share, rate);
 }
 
-void Engine::set_contest(std::uint32_t champion, std::vector<Challenger> challengers,
-                         const Serving& serving, double level, std::int64_t charged,
-                         bool decide_anyway) {
-  live(champion);
-  for (const Challenger& challenger : challengers) live(challenger.model);
-  if (serving.other != Serving::kNoChallenger && serving.other >= challengers.size()) {
+void Engine::set_contest(ContestState state) {
+  live(state.champion);
+  for (const Challenger& challenger : state.challengers) live(challenger.model);
+  const auto challengers = static_cast<std::int64_t>(state.challengers.size());
+  if (state.serving.other < Serving::kNoChallenger || state.serving.other >= challengers) {
     throw std::out_of_range("no challenger has that place");
   }
-  contest_.set_state(champion, std::move(challengers), serving, level, charged, decide_anyway);
-  incumbent_ = champion;
+  incumbent_ = state.champion;
+  contest_.set_state(std::move(state));
   due_ = false;
 }
 
 double Engine::served_now() const {
   const double incumbent = models_[incumbent_].raw;
-  const Serving& serving = contest_.serving();
-  if (!contested_ || serving.other == Serving::kNoChallenger) return incumbent;
-  const Challenger& other = contest_.challengers()[serving.other];
-  return serving.served(incumbent, models_[other.model].raw);
+  const ContestState& contest = contest_.state();
+  if (!contested_ || !contest.serving.blends()) return incumbent;
+  return contest.serving.served(incumbent, models_[contest.other().model].raw);
 }
 
 ProgressiveLoss Engine::standing(std::uint32_t model) const {
@@ -328,19 +326,28 @@ void Engine::charge(const Forecast* forecast) noexcept {
 }
 
 void Engine::charge_contest(const Forecast* forecast, double y, double weight) noexcept {
-  contest_.begin_round();
-  if (forecast != nullptr) {
-    for (const auto& [model, raw] : forecast->raw) contest_.predicted(model, raw);
-    if (!contest_.champion_predicted()) return;
-  } else {
-    contest_.predicted(contest_.champion(), models_[contest_.champion()].raw);
-    for (const Challenger& challenger : contest_.challengers()) {
-      contest_.predicted(challenger.model, models_[challenger.model].raw);
+  const ContestState& contest = contest_.state();
+  // What a model predicted; null if the forecast was made without it.
+  const auto prediction = [&](std::uint32_t model) -> const double* {
+    if (forecast == nullptr) return &models_[model].raw;
+    for (const auto& [number, raw] : forecast->raw) {
+      if (number == model) return &raw;
     }
+    return nullptr;
+  };
+  const double* const champion = prediction(contest.champion);
+  if (champion == nullptr) return;
+  for (std::size_t i = 0; i < contest.challengers.size(); ++i) {
+    ChallengerLosses& losses = contest_.losses(i);
+    const double* const raw = prediction(contest.challengers[i].model);
+    losses.predicted = raw != nullptr;
+    if (raw == nullptr) continue;
+    losses.distance = *raw - *champion;
+    losses.loss = loss_.loss(*raw, y);
+    losses.half = loss_.loss(*champion + 0.5 * losses.distance, y);
   }
-  contest_.charge(loss_, served_raw_, y, weight);
-  const double residual = loss_.residual(contest_.champion_raw(), y);
-  screen_.learn(example_, derivation_, residual, contest_.live());
+  contest_.charge(loss_.loss(*champion, y), served_loss_, weight);
+  screen_.learn(example_, derivation_, loss_.residual(*champion, y), contest_.live());
 }
 
 bool Engine::decide() noexcept {
@@ -373,16 +380,16 @@ void Record::reserve(std::size_t more) {
 Status Engine::recorded_step() {
   if (!record_.wanted) return step();
   const std::uint32_t serving = incumbent_;
-  const Serving blend = contest_.serving();
-  const bool blended = contested_ && blend.other != Serving::kNoChallenger;
-  const std::uint32_t other = blended ? contest_.challengers()[blend.other].model : serving;
+  const bool blended = contested_ && contest_.state().serving.blends();
+  const double share = blended ? contest_.state().serving.share : 0.0;
+  const std::uint32_t other = blended ? contest_.state().other().model : serving;
   std::string tag(record_.tags_wanted ? example_.tag : std::string_view());
   record_.reserve(1);
   const Status status = step();
   if (status == Status::kBegin || status == Status::kOverdue) return status;
   record_.served_by.push_back(serving);
   record_.others.push_back(other);
-  record_.shares.push_back(blended ? blend.share : 0.0);
+  record_.shares.push_back(share);
   record_.predictions.push_back(loss_.served(served_raw_));
   record_.labels.push_back(static_cast<double>(example_.label));
   if (record_.tags_wanted) record_.tags.push_back(std::move(tag));

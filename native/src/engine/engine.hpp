@@ -116,8 +116,7 @@ class Engine {
   // The recommended rules: paired tests, blended predictions, a screen.
   void set_contest_rules(const ServedLoss& loss, const PairedBetting& rules,
                          const Blending& blending, double share, double rate);
-  void set_contest(std::uint32_t champion, std::vector<Challenger> challengers,
-                   const Serving& serving, double level, std::int64_t charged, bool decide_anyway);
+  void set_contest(ContestState state);
   const Contest& contest() const { return contest_; }
   Screen& screen() { return screen_; }
   // The prediction that is served, from what all models predicted last.

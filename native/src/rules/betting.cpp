@@ -36,6 +36,13 @@ double PairedBetting::payoff(double bet, double g, double mean) const {
   return std::exp(bet * g * 0.5 - psi * half * half);
 }
 
+double PairedBetting::payoff_of_block(double mean, double variance, double gain,
+                                      double harm) const {
+  if (custom) return custom(mean, variance, gain, harm);
+  const double share = bet(mean, variance);
+  return mean > 0.0 ? payoff(share, gain, mean) : payoff(share, harm, -mean);
+}
+
 void Pairing::add(double champion, double challenger, double weight, double level,
                   const PairedBetting& rules) noexcept {
   ++n;
@@ -70,11 +77,11 @@ void Pairing::bet(const PairedBetting& rules) noexcept {
     const auto count = static_cast<double>(blocks_since_restart);
     const double mean = total / count;
     const double variance = squares / count - mean * mean + kLeastVariance;
-    const double share = rules.bet(mean, variance);
+    const double payoff = rules.payoff_of_block(mean, variance, gain, harm);
     if (mean > 0.0) {
-      wealth = odds_or_zero(wealth * rules.payoff(share, gain, mean));
+      wealth = odds_or_zero(wealth * payoff);
     } else if (mean < 0.0) {
-      against = odds_or_zero(against * rules.payoff(share, harm, -mean));
+      against = odds_or_zero(against * payoff);
     }
   }
   ++blocks_since_restart;

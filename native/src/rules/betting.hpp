@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 namespace chacha {
 
@@ -20,10 +21,15 @@ struct PairedBetting {
   bool coin = false;  // whether a coin turns the differences
   std::uint64_t seed = 0;
   std::int64_t coin_block = 1;
+  // A custom test: the payoff of a block, given the mean and the variance of the blocks before it,
+  // and its gain and harm. Must not throw. If empty, the test is one of the two above.
+  std::function<double(double mean, double variance, double gain, double harm)> custom;
 
   double sign(std::uint64_t k, std::int64_t n) const;
   double bet(double mean, double variance) const;
   double payoff(double bet, double g, double mean) const;
+  // What one unit at stake for the side of the mean becomes.
+  double payoff_of_block(double mean, double variance, double gain, double harm) const;
 };
 
 // The evidence for and against one challenger.
@@ -39,12 +45,38 @@ struct Pairing {
   double total = 0.0, squares = 0.0;
   std::int64_t clips = 0;
   double champion_loss = 0.0, loss = 0.0;
+  double odds_before = 1.0;  // when the current lease began
+
+  // Every field, by the name and in the order of the twin.
+  template <class Visit>
+  static void each_field(Visit visit) {
+    visit("number", &Pairing::number);
+    visit("needed", &Pairing::needed);
+    visit("n", &Pairing::n);
+    visit("reserve", &Pairing::reserve);
+    visit("wealth", &Pairing::wealth);
+    visit("against", &Pairing::against);
+    visit("scale", &Pairing::scale);
+    visit("blocks", &Pairing::blocks);
+    visit("block_n", &Pairing::block_n);
+    visit("block_gain", &Pairing::block_gain);
+    visit("block_harm", &Pairing::block_harm);
+    visit("blocks_since_restart", &Pairing::blocks_since_restart);
+    visit("total", &Pairing::total);
+    visit("squares", &Pairing::squares);
+    visit("clips", &Pairing::clips);
+    visit("champion_loss", &Pairing::champion_loss);
+    visit("loss", &Pairing::loss);
+    visit("odds_before", &Pairing::odds_before);
+  }
 
   double reached() const { return (wealth + reserve) / needed; }
   double odds_against() const { return against + reserve; }
 
   void add(double champion, double challenger, double weight, double level,
            const PairedBetting& rules) noexcept;
+
+ private:
   void bet(const PairedBetting& rules) noexcept;  // on the mean of a full block
 };
 

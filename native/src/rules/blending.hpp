@@ -24,6 +24,17 @@ struct BlendGain {
   std::int64_t n = 0;
   double none = 0.0, half = 0.0, whole = 0.0, squares = 0.0, square_distance = 0.0;
 
+  // Every field, by the name and in the order of the twin.
+  template <class Visit>
+  static void each_field(Visit visit) {
+    visit("n", &BlendGain::n);
+    visit("none", &BlendGain::none);
+    visit("half", &BlendGain::half);
+    visit("whole", &BlendGain::whole);
+    visit("squares", &BlendGain::squares);
+    visit("square_distance", &BlendGain::square_distance);
+  }
+
   void add(double none_loss, double half_loss, double whole_loss, double distance,
            double decay) noexcept;
   double gain(double share, double errors) const noexcept;
@@ -31,12 +42,23 @@ struct BlendGain {
 
 // The current blend: the champion's prediction, and `share` of the way to that of a challenger.
 struct Serving {
-  static constexpr std::uint32_t kNoChallenger = 0xffffffffU;
-  std::uint32_t other = kNoChallenger;  // position among the challengers
+  static constexpr std::int64_t kNoChallenger = -1;
+  std::int64_t other = kNoChallenger;  // position among the challengers
   double share = 0.0;
   double max_distance = 0.0;  // the largest distance that counts
   double served_loss = 0.0, champion_loss = 0.0;
 
+  // Every field, by the name and in the order of the twin.
+  template <class Visit>
+  static void each_field(Visit visit) {
+    visit("other", &Serving::other);
+    visit("share", &Serving::share);
+    visit("max_distance", &Serving::max_distance);
+    visit("served_loss", &Serving::served_loss);
+    visit("champion_loss", &Serving::champion_loss);
+  }
+
+  bool blends() const { return other != kNoChallenger; }
   double served(double champion, double challenger) const noexcept;
 };
 

@@ -16,75 +16,47 @@ double infinite_if_nan(double loss) {
 
 }  // namespace
 
-void Contest::set_state(std::uint32_t champion, std::vector<Challenger> challengers,
-                        const Serving& serving, double level, std::int64_t charged,
-                        bool decide_anyway) {
-  raw_.resize(challengers.size());
-  predicted_.resize(challengers.size());
-  champion_ = champion;
-  challengers_ = std::move(challengers);
-  serving_ = serving;
-  level_ = level;
-  charged_ = charged;
-  decide_anyway_ = decide_anyway;
+void Contest::set_state(ContestState state) {
+  losses_.resize(state.challengers.size());
+  state_ = std::move(state);
   complete_ = true;
 }
 
 void Contest::forget(std::uint32_t model) {
-  complete_ = complete_ && model != champion_;
-  for (const Challenger& challenger : challengers_) {
+  complete_ = complete_ && model != state_.champion;
+  for (const Challenger& challenger : state_.challengers) {
     complete_ = complete_ && challenger.model != model;
   }
 }
 
-void Contest::begin_round() noexcept {
-  champion_predicted_ = false;
-  std::fill(predicted_.begin(), predicted_.end(), char{0});
-}
-
-void Contest::predicted(std::uint32_t model, double raw) noexcept {
-  if (model == champion_) {
-    champion_raw_ = raw;
-    champion_predicted_ = true;
-    return;
-  }
-  for (std::size_t i = 0; i < challengers_.size(); ++i) {
-    if (challengers_[i].model != model) continue;
-    raw_[i] = raw;
-    predicted_[i] = 1;
-    return;
-  }
-}
-
-void Contest::charge(const ServedLoss& loss, double served, double y, double weight) noexcept {
-  const double champion_loss = loss.loss(champion_raw_, y);
+void Contest::charge(double champion_loss, double served_loss, double weight) noexcept {
   const double none = weight * champion_loss;
-  const double served_loss = weight * loss.loss(served, y);
+  const double served = weight * served_loss;
   const double decay = blending_.decay;
-  if (std::isfinite(none + served_loss)) {
-    serving_.served_loss = serving_.served_loss * decay + served_loss;
-    serving_.champion_loss = serving_.champion_loss * decay + none;
+  Serving& serving = state_.serving;
+  if (std::isfinite(none + served)) {
+    serving.served_loss = serving.served_loss * decay + served;
+    serving.champion_loss = serving.champion_loss * decay + none;
   }
-  for (std::size_t i = 0; i < challengers_.size(); ++i) {
-    if (predicted_[i] == 0) continue;
-    Challenger& challenger = challengers_[i];
-    const double distance = raw_[i] - champion_raw_;
-    const double challenger_loss = loss.loss(raw_[i], y);
-    const double half = weight * loss.loss(champion_raw_ + 0.5 * distance, y);
-    challenger.blend_gain.add(none, half, weight * challenger_loss, distance, decay);
-    challenger.pairing.add(infinite_if_nan(champion_loss), infinite_if_nan(challenger_loss), weight,
-                           level_, rules_);
+  for (std::size_t i = 0; i < losses_.size(); ++i) {
+    const ChallengerLosses& scored = losses_[i];
+    if (!scored.predicted) continue;
+    Challenger& challenger = state_.challengers[i];
+    challenger.blend_gain.add(none, weight * scored.half, weight * scored.loss, scored.distance,
+                              decay);
+    challenger.pairing.add(infinite_if_nan(champion_loss), infinite_if_nan(scored.loss), weight,
+                           state_.level, rules_);
   }
   if (std::isfinite(none)) {
-    ++charged_;
-    const double share = std::max(1.0 / static_cast<double>(charged_), 1.0 / kMemory);
-    level_ += share * (none - level_);
+    ++state_.charged;
+    const double share = std::max(1.0 / static_cast<double>(state_.charged), 1.0 / kMemory);
+    state_.level += share * (none - state_.level);
   }
 }
 
 bool Contest::decide() noexcept {
-  bool due = decide_anyway_;
-  for (const Challenger& challenger : challengers_) {
+  bool due = state_.decide_anyway;
+  for (const Challenger& challenger : state_.challengers) {
     const Pairing& pairing = challenger.pairing;
     due |= pairing.reached() >= 1.0;
     due |= (pairing.odds_against() >= rules_.eliminates) & (pairing.n >= rules_.patience);
@@ -95,27 +67,28 @@ bool Contest::decide() noexcept {
 }
 
 void Contest::choose_blend() noexcept {
-  serving_.other = Serving::kNoChallenger;
-  serving_.share = 0.0;
-  serving_.max_distance = 0.0;
+  Serving& serving = state_.serving;
+  serving.other = Serving::kNoChallenger;
+  serving.share = 0.0;
+  serving.max_distance = 0.0;
   if (blending_.champion_only) return;
-  if (serving_.served_loss > serving_.champion_loss * (1.0 + blending_.tolerance)) return;
-  const std::int64_t least = charged_ < blending_.burn_in ? blending_.early : blending_.burn_in;
+  if (serving.served_loss > serving.champion_loss * (1.0 + blending_.tolerance)) return;
+  const std::int64_t least =
+      state_.charged < blending_.burn_in ? blending_.early : blending_.burn_in;
   double best = 0.0;
-  for (std::size_t i = 0; i < challengers_.size(); ++i) {
-    const BlendGain& blend_gain = challengers_[i].blend_gain;
+  for (std::size_t i = 0; i < state_.challengers.size(); ++i) {
+    const BlendGain& blend_gain = state_.challengers[i].blend_gain;
     if (blend_gain.n < least) continue;
     for (const double share : kShares) {
       const double gain = blend_gain.gain(share, blending_.standard_errors);
       if (!(gain > best)) continue;
       best = gain;
-      serving_.other = static_cast<std::uint32_t>(i);
-      serving_.share = share;
+      serving.other = static_cast<std::int64_t>(i);
+      serving.share = share;
     }
   }
-  if (serving_.other == Serving::kNoChallenger) return;
-  serving_.max_distance =
-      blending_.clip * std::sqrt(challengers_[serving_.other].blend_gain.square_distance);
+  if (!serving.blends()) return;
+  serving.max_distance = blending_.clip * std::sqrt(state_.other().blend_gain.square_distance);
 }
 
 }  // namespace chacha

@@ -8,7 +8,6 @@
 
 #include "rules/betting.hpp"
 #include "rules/blending.hpp"
-#include "rules/served_loss.hpp"
 
 namespace chacha {
 
@@ -19,33 +18,47 @@ struct Challenger {
   BlendGain blend_gain;
 };
 
+// The part of the state of a contest that changes with every example. The rest, such as what is
+// tried next, stays with the twin.
+struct ContestState {
+  std::uint32_t champion = 0;  // model
+  std::int64_t charged = 0;    // examples that the champion was charged for
+  double level = 0.0;          // the champion's usual loss
+  bool decide_anyway = false;  // a decision is due after the next example, in any case
+  Serving serving;
+  std::vector<Challenger> challengers;
+
+  // The challenger that is blended in; there must be one.
+  const Challenger& other() const {
+    return challengers[static_cast<std::size_t>(serving.other)];
+  }
+};
+
+// What a challenger lost on an example. The rules see losses, never labels.
+struct ChallengerLosses {
+  bool predicted = false;  // whether it predicted the example; if not, it is not charged
+  double loss = 0.0;
+  double half = 0.0;      // of the mean of its and the champion's prediction
+  double distance = 0.0;  // of its prediction from the champion's
+};
+
 class Contest {
  public:
   void set_rules(const PairedBetting& rules, const Blending& blending) {
     rules_ = rules;
     blending_ = blending;
   }
-  // `decide_anyway`: a decision is due after the next example, whether or not a test fires.
-  void set_state(std::uint32_t champion, std::vector<Challenger> challengers,
-                 const Serving& serving, double level, std::int64_t charged, bool decide_anyway);
+  void set_state(ContestState state);
+  const ContestState& state() const { return state_; }
   // The model was stopped; another may get its number.
   void forget(std::uint32_t model);
   // Whether there is a champion, and no model was stopped since it was set.
   bool complete() const { return complete_; }
+  std::size_t live() const { return state_.challengers.size() + 1; }
 
-  std::uint32_t champion() const { return champion_; }
-  std::size_t live() const { return challengers_.size() + 1; }
-  const std::vector<Challenger>& challengers() const { return challengers_; }
-  const Serving& serving() const { return serving_; }
-  double level() const { return level_; }
-  std::int64_t charged() const { return charged_; }
-
-  // One example: begin_round, then predicted for every model that predicted it, then charge.
-  void begin_round() noexcept;
-  void predicted(std::uint32_t model, double raw) noexcept;
-  bool champion_predicted() const { return champion_predicted_; }
-  double champion_raw() const { return champion_raw_; }
-  void charge(const ServedLoss& loss, double served, double y, double weight) noexcept;
+  // One example: the losses of every challenger, then charge.
+  ChallengerLosses& losses(std::size_t challenger) { return losses_[challenger]; }
+  void charge(double champion_loss, double served_loss, double weight) noexcept;
   // Whether a decision is due. If not, the blend for the next example is chosen.
   bool decide() noexcept;
 
@@ -54,17 +67,9 @@ class Contest {
 
   PairedBetting rules_;
   Blending blending_;
-  std::uint32_t champion_ = 0;
-  std::vector<Challenger> challengers_;
-  Serving serving_;
-  double level_ = 0.0;  // the champion's usual loss
-  std::int64_t charged_ = 0;
-  bool decide_anyway_ = false;
+  ContestState state_;
   bool complete_ = false;
-  double champion_raw_ = 0.0;
-  bool champion_predicted_ = false;
-  std::vector<double> raw_;      // by challenger
-  std::vector<char> predicted_;  // by challenger: whether it predicted the current example
+  std::vector<ChallengerLosses> losses_;  // by challenger, of the current example
 };
 
 }  // namespace chacha

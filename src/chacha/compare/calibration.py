@@ -14,11 +14,12 @@ from typing import Any
 
 from chacha.compare.jobs import CommonSettings, Stream
 from chacha.compare.workers import OnShare, Workers
+from chacha.config.arguments import whole_number
 from chacha.errors import DataError
 from chacha.model import ChaCha
 from chacha.pools import open_pool
-from chacha.rulebook import whole_number
 from chacha.rules.contest.betting import Coin, PairedBetting
+from chacha.rules.contest.contest import ContestRules
 from chacha.source_profile import profile_source
 from chacha.sources import DictReader, LogTarget
 
@@ -133,7 +134,7 @@ class _CalibrationRuns:
             loss=settings.loss,
             pool=open_pool(settings.pool),
             seed=seed,
-            evidence=self.evidence.with_coin(Coin(seed, self.block)),
+            rules=ContestRules(evidence=self.evidence.with_coin(Coin(seed, self.block))),
             keep_decisions=0,
         )
         source = self.stream.open(model.reader, self.shift)

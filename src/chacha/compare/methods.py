@@ -20,6 +20,7 @@ from chacha.losses import Loss
 from chacha.model import ChaCha
 from chacha.pools.base import Learner
 from chacha.rules.contest.betting import PairedBetting
+from chacha.rules.contest.contest import ContestRules
 from chacha.rules.paper.comparators import (
     AggressiveScheduling,
     Exhaustive,
@@ -48,8 +49,9 @@ def _naive(**settings: Any) -> ChaCha:
 
 def _recommended(**settings: Any) -> ChaCha:
     """The recommended rules; they widen the authors' range of learning rates to their own."""
-    if not isinstance(settings.get("evidence"), PairedBetting):
-        settings.pop("evidence", None)
+    evidence = settings.pop("evidence", None)
+    if isinstance(evidence, PairedBetting):
+        settings["rules"] = ContestRules(evidence=evidence)
     return ChaCha(**{**settings, "space": settings["space"].with_recommended_rates()})
 
 

@@ -14,7 +14,7 @@ from chacha.compare.result_cache import ResultCache, default_cache_dir
 from chacha.compare.workers import TaskReport, Workers
 from chacha.errors import ConfigError, DataError
 from chacha.resources import cores
-from chacha.rulebook import whole_number
+from chacha.config.arguments import whole_number
 
 __all__ = ["Comparison", "Failure", "Study", "StudyProgress"]
 

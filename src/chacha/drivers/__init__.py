@@ -2,35 +2,51 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
-from chacha.drivers.base import Core, Driver
+from chacha.drivers.base import Driver
 from chacha.drivers.native import NativeDriver
-from chacha.drivers.native_state import engine_sync
+from chacha.drivers.native_state import engine_gap
 from chacha.drivers.python import PythonDriver
 from chacha.drivers.records import Chunk, LiveModel, ServedPredictions, Step, Summary
 from chacha.losses import Loss
 from chacha.pools.base import LivePool
 from chacha.pools.native import NativePool
+from chacha.rules.algorithm import Algorithm
 
 __all__ = ["Chunk", "LiveModel", "ServedPredictions", "Step", "Summary", "make_driver"]
 
+SLOWER = "about 50"  # measured: see docs/engine.md
 
-def make_driver(core: Core, pool: LivePool, loss: Loss, **settings: Any) -> Driver:
+
+class SlowPathWarning(UserWarning):
+    """A custom part keeps the native engine from running a model; the run is slower.
+
+    >>> issubclass(SlowPathWarning, UserWarning)
+    True
+    """
+
+
+def make_driver(algorithm: Algorithm[Any], pool: LivePool, loss: Loss, **settings: Any) -> Driver:
     """Return the native driver if the engine implements every part, else the Python driver.
 
-    >>> from chacha import Config, NativePool, ReferencePool
-    >>> from chacha.rules.paper import ChampionChallengers
-    >>> from chacha import SampleComplexity, Squared
-    >>> def core():
-    ...     return ChampionChallengers(
-    ...         Config(), budget=2, oracle=lambda c, groups: [], evidence=SampleComplexity()
-    ...     )
+    If a custom part of the rules is the reason, a warning and a note in the summary name it.
+
+    >>> from chacha import Config, NativePool, ReferencePool, Squared
+    >>> from chacha.rules.paper import ChampionChallengers, PaperRules
+    >>> algorithm = ChampionChallengers(PaperRules(), Config(), budget=2)
     >>> for pool in (NativePool(), ReferencePool()):
-    ...     type(make_driver(core(), pool, Squared(), bits=18, baseline=False)).__name__
+    ...     type(make_driver(algorithm, pool, Squared(), bits=18, baseline=False)).__name__
     'NativeDriver'
     'PythonDriver'
     """
-    if type(pool) is NativePool and (sync := engine_sync(core, pool, loss)) is not None:
-        return NativeDriver(core, pool, loss, sync, **settings)
-    return PythonDriver(core, pool, loss, **settings)
+    if not isinstance(pool, NativePool):
+        return PythonDriver(algorithm, pool, loss, **settings)
+    gap = engine_gap(algorithm, pool, loss)
+    if gap is None and type(pool) is NativePool:
+        return NativeDriver(algorithm, pool, loss, **settings)
+    gap = gap or f"the pool {type(pool).__name__} is not built in"
+    note = f"slower by a factor of {SLOWER}: {gap}, so every example passes through Python"
+    warnings.warn(note, SlowPathWarning, stacklevel=4)
+    return PythonDriver(algorithm, pool, loss, notes=[note], **settings)

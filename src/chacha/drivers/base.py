@@ -1,7 +1,8 @@
 """What both drivers share: decisions are applied to the pool, and failures are collected.
 
-A driver runs Algorithm 1 around a pool. The core makes the decisions. The driver starts, copies
-and stops the models accordingly, and charges the models for their predictions.
+A driver runs an algorithm around a pool, and owns the state of its rules. The algorithm makes the
+decisions. The driver starts, copies and stops the models accordingly, and charges the models for
+their predictions.
 """
 
 from __future__ import annotations
@@ -9,29 +10,25 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from threading import RLock
+from typing import Any, NamedTuple
 
 from chacha.config.config import Config
 from chacha.config.derived_groups import DerivedFeatures
 from chacha.data.example import Example
-from chacha.drivers.records import LiveModel, Step, Summary
+from chacha.drivers.records import LiveModel, Step, Summary, live_models
 from chacha.errors import PoolError
 from chacha.features.derivation import Recipe
 from chacha.losses import Loss
 from chacha.pools.base import Copies, LivePool
+from chacha.rules.algorithm import Algorithm, RulesState
 from chacha.rules.contest.blending import Blend
-from chacha.rules.contest.contest import Contest
-from chacha.rules.contest.rotation import Move, MoveRequest
 from chacha.rules.decisions import Decision, Promoted, Retired, WentLive
 from chacha.rules.head_start import HeadStart, Starting
-from chacha.rules.oracle import proposals_of
-from chacha.rules.paper.champion import ChampionChallengers
 from chacha.rules.progressive_loss import ProgressiveLoss
 from chacha.rules.stream_facts import StreamFacts
 
-__all__ = ["Core", "Driver", "Forecast"]
-
-Core = ChampionChallengers | Contest
+__all__ = ["Driver", "Forecast", "Published"]
 
 
 class Forecast(NamedTuple):
@@ -48,64 +45,54 @@ class Forecast(NamedTuple):
     baseline: float | None = None  # of the initial configuration, where it also runs separately
 
 
-class GuardedMoves:
-    """The moves of a contest; if they fail, nothing is proposed and the step is completed.
+class Published(NamedTuple):
+    """What the last decision left: an immutable value that any thread may read at any time."""
 
-    They are asked again after the next example.
-    """
-
-    def __init__(self, core: Contest, failures: list[Exception]) -> None:
-        moves = core.moves
-        self._core, self._moves, self._failures = core, moves, failures
-        self.crowned, self.ended = moves.crowned, moves.ended
-        self.candidates = moves.candidates
-
-    def next(self, request: MoveRequest) -> Move | None:
-        """Return the next move, or None if there is none or asking for it failed."""
-        try:
-            return self._moves.next(request)
-        except Exception as error:
-            self._failures.append(error)
-            self._core.decide_anyway = True
-            return None
+    champion: Config
+    challengers: tuple[Config, ...]
+    live_challengers: tuple[Config, ...]
+    promotions: int = 0
+    decisions: int = 0
 
 
 class Driver(ABC):
-    """Runs the algorithm's core around a pool, and records decisions and losses."""
+    """Runs an algorithm around a pool, and records decisions and losses.
+
+    All methods are called by one thread at a time: callers hold :attr:`lock`. Only
+    :attr:`published` may be read without it.
+    """
 
     def __init__(
         self,
-        core: Core,
+        algorithm: Algorithm[Any],
         pool: LivePool,
         loss: Loss,
         keep_decisions: int,
         features: DerivedFeatures | None,
+        notes: Sequence[str] = (),
     ) -> None:
-        self._core, self.pool, self.loss = core, pool, loss
-        self._failures: list[Exception] = []  # of the oracle and of starts, raised after the step
-        if isinstance(core, Contest):
-            core.moves = GuardedMoves(core, self._failures)
-        else:
-            self._oracle, core.oracle = core.oracle, self._ask  # to catch its failures
-        self.initial = core.champion
+        self.lock = RLock()
+        self.algorithm, self.pool, self.loss = algorithm, pool, loss
+        self.initial = algorithm.initial
         self.decisions: deque[Decision] = deque(maxlen=keep_decisions)
-        self.decision_count = self.promotions = 0
+        self.published = Published(self.initial, (), ())
+        self._state: RulesState = algorithm.start()
+        self._failures: list[Exception] = []  # of the oracle and of starts, raised after the step
         self._incarnations: dict[Config, int] = {self.initial: 0}
         self._next_incarnation = 1
         self._begun = False
         self._oracle_groups: tuple[str, ...] | None = None  # that the oracle was last called with
         self._unreported: list[Decision] = []  # to be returned with the next step
-        self._withdrawn = False
+        self._notes = (*notes, *_notes(algorithm.starting, pool))
         self._pending_policy = features  # until derivation starts
         if self.initial.derived or (features is not None and features.text):
             self._pending_policy = features or DerivedFeatures()
             self.start_derivation()
         self.pool.start(self.initial)
 
-    @property
-    def core(self) -> Core:
-        """The algorithm and its state."""
-        return self._core
+    @abstractmethod
+    def state(self) -> RulesState:
+        """Return the state of the rules, as a value that further steps do not change."""
 
     @property
     @abstractmethod
@@ -190,66 +177,40 @@ class Driver(ABC):
 
     def live(self) -> list[LiveModel]:
         """Return the live models, the champion first."""
-        core, facts = self.core, self.observed
-        if isinstance(core, Contest):
-            return _live_in_contest(core)
-        return [
-            LiveModel(
-                config=c,
-                champion=c == core.champion,
-                serving=c == core.incumbent,
-                n=core.standing[c].n,
-                lease=core.scheduler.lease.get(c),
-                bound=core.bound(c, facts),
-            )
-            for c in core.live
-        ]
+        return live_models(self.algorithm, self.state(), self.observed)
 
     def summary(
         self, skipped: Mapping[str, int], first: Mapping[str, str], expired: int
     ) -> Summary:
         """Summarize the run; the caller provides skipped rows and the count of expired tickets."""
-        core, served = self.core, self.served
+        served, published = self.served, self.published
         weight = served.weight or 1.0
         return Summary(
-            examples=core.t,
+            examples=self.examples,
             skipped=dict(skipped),
             loss=served.mean if served.weight > 0 else None,
             loss_name=self.loss.name,
             metrics={key: total / weight for key, total in self.metrics.items()},
             baseline_loss=self.baseline.mean if self.baseline.n else None,
-            champion=core.champion,
-            promotions=self.promotions,
-            decisions=self.decision_count,
-            challengers=len(core.S),
+            champion=published.champion,
+            promotions=published.promotions,
+            decisions=published.decisions,
+            challengers=len(published.challengers),
             expired=expired,
             first_skipped=dict(first),
-            notes=self._notes(),
+            notes=self._notes,
         )
 
-    def _notes(self) -> tuple[str, ...]:
-        """Return notes on rules that could not be applied with this pool."""
-        starting = self._core.starting
-        if isinstance(starting, HeadStart) and not isinstance(self.pool, Copies):
-            pool = type(self.pool).__name__
-            return (
-                f"{pool} cannot copy a model: challengers start empty, without the head start "
-                "of the rules",
-            )
-        return ()
-
-    def _start_challenging(self) -> None:
+    def _start_challenging(self, state: RulesState) -> None:
         """Run lines 2 and 5 if there are groups that the oracle has not been called with."""
         groups = tuple(self.observed.groups)
         if groups == self._oracle_groups:
             return
-        failures = len(self._failures)
-        self._unreported += self._apply(self._core.begin(self.observed))
-        self._oracle_groups = groups if len(self._failures) == failures else None
-        if self._oracle_groups is None and isinstance(self._core, Contest) and not self._core.S:
-            self._core.decide_anyway = False  # the next example begins again
-        champion_only = isinstance(self._core, Contest) and self._core.budget < 2
-        self._begun = bool(self._core.S) or champion_only
+        outcome = self.algorithm.begin(state, self.observed)
+        self._failures += outcome.failures
+        self._unreported += self._apply(state, outcome.decisions)
+        self._oracle_groups = None if outcome.failures else groups
+        self._begun = self.algorithm.begun(state)
 
     def _take_unreported(self) -> list[Decision]:
         decisions, self._unreported = self._unreported, []
@@ -267,18 +228,16 @@ class Driver(ABC):
                 failures[0].add_note(f"and {len(failures) - 1} more in the same step")
             raise failures[0]
 
-    def _ask(self, champion: Config, groups: Sequence[str]) -> list[Config]:
-        """Ask the oracle; if it fails, nothing is proposed and the step is completed."""
-        try:
-            return proposals_of(self._oracle, champion, groups)
-        except Exception as error:
-            self._failures.append(error)
-            return []
+    def _decide(self, state: RulesState) -> list[Decision]:
+        """Run lines 10-17 and 5, and return the decisions that took effect."""
+        outcome = self.algorithm.decide(state, self.observed)
+        self._failures += outcome.failures
+        return self._apply(state, outcome.decisions)
 
-    def _apply(self, decisions: Sequence[Decision]) -> list[Decision]:
-        """Apply decisions to the pool, and return those that took effect.
+    def _apply(self, state: RulesState, decisions: Sequence[Decision]) -> list[Decision]:
+        """Apply decisions to the pool, publish them, and return those that took effect.
 
-        A challenger that the learner refuses is withdrawn, so that pool and core agree.
+        A challenger that the learner refuses is withdrawn, so that pool and state agree.
         """
         applied: list[Decision] = []
         for decision in decisions:
@@ -288,24 +247,36 @@ class Driver(ABC):
             elif isinstance(decision, WentLive):
                 self._derive(decision.config.derived)
                 try:
-                    start_model(
-                        self.pool, self._core.starting, self._core.champion, decision.config
-                    )
+                    start_model(self.pool, self.algorithm.starting, state.champion, decision.config)
                 except Exception as error:
-                    self._core.withdraw(decision.config)
-                    self._withdrawn = True  # its slot is free again
+                    self.algorithm.withdraw(state, decision.config)
                     self._failures.append(error)
                     continue
                 self._incarnations[decision.config] = self._next_incarnation
                 self._next_incarnation += 1
-            elif isinstance(decision, Promoted):
-                self.promotions += 1
-                if isinstance(self.pool, Copies):
-                    self.pool.undamp(decision.config)
+            elif isinstance(decision, Promoted) and isinstance(self.pool, Copies):
+                self.pool.undamp(decision.config)
             applied.append(decision)
         self.decisions.extend(applied)
-        self.decision_count += len(applied)
+        promotions = sum(isinstance(decision, Promoted) for decision in applied)
+        self.published = Published(
+            state.champion,
+            tuple(state.S),
+            tuple(state.B),
+            self.published.promotions + promotions,
+            self.published.decisions + len(applied),
+        )
         return applied
+
+
+def _notes(starting: Starting, pool: LivePool) -> tuple[str, ...]:
+    """Return notes on rules that cannot be applied with this pool."""
+    if not isinstance(starting, HeadStart) or isinstance(pool, Copies):
+        return ()
+    return (
+        f"{type(pool).__name__} cannot copy a model: challengers start empty, without the head "
+        "start of the rules",
+    )
 
 
 def start_model(pool: LivePool, starting: Starting, champion: Config, config: Config) -> None:
@@ -327,13 +298,3 @@ def start_model(pool: LivePool, starting: Starting, champion: Config, config: Co
             pool.start(config)
     else:
         pool.start(config)
-
-
-def _live_in_contest(core: Contest) -> list[LiveModel]:
-    incumbent = core.incumbent
-    serving = {incumbent.champion, incumbent.other} if isinstance(incumbent, Blend) else {incumbent}
-    champion = LiveModel(core.champion, True, core.champion in serving, core.charged, None, None)
-    return [champion] + [
-        LiveModel(c, False, c in serving, pairing.n, core.lease[c], None, pairing)
-        for c, pairing in core.pairings.items()
-    ]

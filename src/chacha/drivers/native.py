@@ -1,8 +1,8 @@
 """The driver for the native pool: models, statistics and tests run in one native pass.
 
 The engine returns to Python when there is something to decide: a test fires, a lease ends, or a
-group appears for the first time. The core then decides in Python, from the engine's sums. However
-a stream is divided, down to single examples, decisions and predictions are the same.
+group appears for the first time. The algorithm then decides in Python, from the engine's sums.
+However a stream is divided, down to single examples, decisions and predictions are the same.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ from chacha._native import DictPlan
 from chacha.config.config import Config
 from chacha.config.derived_groups import DerivedFeatures
 from chacha.data.example import Example
-from chacha.drivers.base import Core, Driver, Forecast
+from chacha.drivers.base import Driver, Forecast
 from chacha.drivers.native_facts import NativeStreamFacts
-from chacha.drivers.native_state import EngineSync, ServingModels, served_by
+from chacha.drivers.native_state import ServingModels, engine_state, served_by
 from chacha.drivers.records import ServedPredictions, Step
 from chacha.errors import PoolError
 from chacha.features.derivation import Recipe
 from chacha.interrupts import Uninterrupted
 from chacha.losses import Loss
 from chacha.pools.native import NativePool, native_line
+from chacha.rules.algorithm import Algorithm, RulesState
 from chacha.rules.contest.blending import Blend
 from chacha.rules.decisions import Decision
 from chacha.rules.progressive_loss import ProgressiveLoss
@@ -57,7 +58,7 @@ class BlockProgress(NamedTuple):
     examples: int
     decisions: list[Decision]
     served: ServedPredictions | None
-    interrupted: bool
+    signals: Uninterrupted | None = None  # that came meanwhile, to be delivered
 
 
 class NativeDriver(Driver):
@@ -65,10 +66,9 @@ class NativeDriver(Driver):
 
     def __init__(
         self,
-        core: Core,
+        algorithm: Algorithm[Any],
         pool: NativePool,
         loss: Loss,
-        sync: EngineSync,
         *,
         bits: int,
         baseline: bool,
@@ -76,10 +76,10 @@ class NativeDriver(Driver):
         features: DerivedFeatures | None = None,
     ) -> None:
         self.native = pool
-        super().__init__(core, pool, loss, keep_decisions, features)
+        super().__init__(algorithm, pool, loss, keep_decisions, features)
         self.engine = engine = pool.engine
-        self._observed = NativeStreamFacts(engine, loss)
-        self._sync = sync
+        self._engine_state = engine_state(algorithm, pool, loss, self._failures)
+        self._observed = NativeStreamFacts(engine, loss, self._engine_state.screen)
         engine.set_observed_bits(bits)
         self._baseline_model: int | None = None
         if baseline:
@@ -89,21 +89,18 @@ class NativeDriver(Driver):
         self._refusal: ValueError | None = None  # why the last example was not learned
         self._configs: dict[int, Config] = {}  # by the engine's model numbers
         self._configs_before: dict[int, Config] = {}  # before the last decision
-        self._push()
+        self._write(self._state)
         self._set_waiting()
+
+    def state(self) -> RulesState:
+        """Return the state of the rules, as a value that further steps do not change."""
+        return self._engine_state.read(self._state, self.native.models)
 
     def _turn_on_derivation(self, first: int) -> None:
         self.native.turn_on_derivation(first)
 
     def _derive(self, names: Iterable[str]) -> None:
         self.native.derive(names)
-
-    @property
-    def core(self) -> Core:
-        """The algorithm and its state, with the engine's sums."""
-        if self._core.t != self.engine.t:
-            self._pull()
-        return self._core
 
     @property
     def examples(self) -> int:
@@ -154,13 +151,14 @@ class NativeDriver(Driver):
             raise _unreadable(example)
         baseline = None if self._baseline_model is None else predictions.pop()
         raw = dict(zip(models, predictions, strict=True))
-        core = self.core
-        return Forecast(raw, dict(self._incarnations), core.incumbent, core.serve(raw), baseline)
+        state, algorithm = self.state(), self.algorithm
+        served_by, served = algorithm.served_by(state), algorithm.serve(state, raw)
+        return Forecast(raw, dict(self._incarnations), served_by, served, baseline)
 
     def learn(self, example: Example, forecast: Forecast | None = None) -> Step:
         """Lines 7-17, then 5: charge the predictions, learn, decide."""
         line = native_line(example)
-        serving = self._sync.serving
+        serving = self._engine_state.serving
         if forecast is None:
             run = lambda: self.engine.learn_line(line, None, None)  # noqa: E731
         else:
@@ -261,7 +259,7 @@ class NativeDriver(Driver):
                 self._set_waiting()
         decisions = self._take_unreported()
         self._configs_before = self._configs
-        return decisions + self._decide() if status == Status.DECIDE else decisions
+        return decisions + self._decide_now() if status == Status.DECIDE else decisions
 
     def _advance(
         self, run: Callable[[int, int], tuple[int, int, int]], at: int, limit: int
@@ -282,8 +280,8 @@ class NativeDriver(Driver):
             decisions = self._take_unreported()
             served = self._take_served()
             if status == Status.DECIDE:
-                decisions += self._decide()
-        return BlockProgress(Status(status), at, examples, decisions, served, guard.interrupted)
+                decisions += self._decide_now()
+        return BlockProgress(Status(status), at, examples, decisions, served, guard)
 
     def record(self, wanted: bool) -> None:
         """Switch the recording of served predictions for :attr:`BlockProgress.served`."""
@@ -300,21 +298,21 @@ class NativeDriver(Driver):
 
     def _begin(self) -> None:
         with Uninterrupted():
-            self._pull()
-            self._start_challenging()
-            self._push()
+            state = self.state()
+            self._start_challenging(state)
+            self._write(state)
 
     def _catch_up(self) -> None:
         """Make an overdue decision; it is returned with the next example."""
         with Uninterrupted():
-            self._unreported += self._decide()
+            self._unreported += self._decide_now()
 
-    def _decide(self) -> list[Decision]:
+    def _decide_now(self) -> list[Decision]:
         """Run lines 10-17 and 5, from the engine's sums."""
         with Uninterrupted():
-            self._pull()
-            decisions = self._apply(self._core.decide(self.observed))
-            self._push()
+            state = self.state()
+            decisions = self._decide(state)
+            self._write(state)
         return decisions
 
     def _set_waiting(self) -> None:
@@ -322,15 +320,11 @@ class NativeDriver(Driver):
         waits_for = 2 if self._oracle_groups is None else 1
         self.engine.wait_for(0 if self._begun else waits_for)
 
-    def _pull(self) -> None:
-        """Copy the engine's sums into the core."""
-        self._sync.pull()
-
-    def _push(self) -> None:
-        """Copy the core's decisions into the engine."""
+    def _write(self, state: RulesState) -> None:
+        """Give the engine the state after a decision."""
         models = self.native.models
-        decide_anyway, self._withdrawn = self._withdrawn, False
-        self._sync.push(models, decide_anyway)
+        self._engine_state.write(state, models)
+        self._state = state
         self._configs = {number: c for c, number in models.items()}
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from chacha._native import Engine
 from chacha.config.config import Config
 from chacha.config.derived_groups import ColumnProfile
+from chacha.drivers.native_screen import NativeScreen
 from chacha.losses import Loss
 from chacha.rules.feature_counts import complexity
 
@@ -22,8 +23,8 @@ class NativeStreamFacts:
     []
     """
 
-    def __init__(self, engine: Engine, loss: Loss) -> None:
-        self._engine, self._loss = engine, loss
+    def __init__(self, engine: Engine, loss: Loss, screen: NativeScreen | None = None) -> None:
+        self._engine, self._loss, self.screen = engine, loss, screen
         self._version = 0
         self._columns: Sequence[ColumnProfile] = ()
 
@@ -69,7 +70,3 @@ class NativeStreamFacts:
     def complexity(self, config: Config) -> float:
         """Return d_c."""
         return complexity(config, self._engine.sizes, self._engine.raw_features)
-
-    def proxy(self, raw: float, y: float) -> float:
-        """Return the bounded loss of a prediction."""
-        return self._loss.proxy(raw, y, self.low, self.high)

@@ -1,70 +1,88 @@
-"""Synchronization of the rules' state with the native engine, which holds it while it runs.
+"""The state of the rules in the native engine, which holds it while it runs.
 
-`push` copies the state of the core into the engine, `pull` copies the engine's sums back.
+`read` returns the state with the engine's sums, `write` gives a state to the engine. Both copy
+values; neither changes the value it is given.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
 from operator import attrgetter
 from typing import Any, Protocol
 
-from chacha._native import Engine
 from chacha.config.config import Config
 from chacha.drivers.native_screen import NativeScreen
 from chacha.losses import LOSSES, Loss
+from chacha.pools.base import LivePool
 from chacha.pools.native import NativePool
-from chacha.rules.contest.betting import MASK, PairedBernstein, PairedBetting
-from chacha.rules.contest.blending import Blend, BlendGain, Blending, ChampionServes
+from chacha.rules.algorithm import Algorithm, RulesState
+from chacha.rules.contest.betting import MASK, PairedBernstein, PairedBetting, Pairing
+from chacha.rules.contest.blending import Blend, BlendGain, Blending, ChampionServes, Serving
 from chacha.rules.contest.contest import Contest
+from chacha.rules.contest.state import Challenger, ContestState
 from chacha.rules.paper.bounds import SampleComplexity
 from chacha.rules.paper.champion import ChampionChallengers
 from chacha.rules.paper.scheduler import FOREVER
+from chacha.rules.paper.state import PaperState
+from chacha.rules.progressive_loss import ProgressiveLoss
 
-__all__ = [
-    "ContestSync",
-    "EngineSync",
-    "PaperSync",
-    "ServingModels",
-    "engine_sync",
-    "served_by",
-]
+__all__ = ["EngineState", "ServingModels", "engine_gap", "engine_state", "served_by"]
 
 ServingModels = tuple[int, int, float]
 """The model numbers of the champion and of the challenger blended in, and the latter's share."""
 
+Models = Mapping[Config, int]
 
-class EngineSync(Protocol):
-    """Keeps the state of the engine and of the algorithm's core equal."""
 
-    def pull(self) -> None:
-        """Copy the engine's sums into the core."""
+class EngineState(Protocol):
+    """Reads the state of the rules from the engine, and writes it there."""
 
-    def push(self, models: Mapping[Config, int], decide_anyway: bool) -> None:
-        """Copy the core's decisions into the engine."""
+    screen: NativeScreen | None
+
+    def read(self, state: Any, models: Models) -> RulesState:
+        """Return a state as the examples since the last decision have changed it."""
+
+    def write(self, state: Any, models: Models) -> None:
+        """Give the engine the state after a decision."""
 
     @property
     def serving(self) -> ServingModels:
         """The models that serve the next example, by number."""
 
 
-def engine_sync(
-    core: ChampionChallengers | Contest, pool: NativePool, loss: Loss
-) -> EngineSync | None:
-    """Return the synchronization for a core, or None if the engine does not implement its parts.
+def engine_gap(algorithm: Algorithm[Any], pool: LivePool, loss: Loss) -> str | None:
+    """Return why the engine cannot run a model of the native pool; None if it can.
 
-    The engine implements the built-in classes only: a subclass may override any of their rules.
+    The engine implements the built-in parts. A custom oracle runs beside it in any case, and so
+    does a subclass of :class:`PairedBetting` that changes `needed`, `bet` or `payoff` only.
     """
     if type(loss) not in LOSSES.values():
+        return f"the loss {type(loss).__name__} is not built in"
+    if isinstance(algorithm, ChampionChallengers):
+        for name in ("charge", "bound", "serve", "served_by", "decide"):
+            if getattr(type(algorithm), name) is not getattr(ChampionChallengers, name):
+                return f"{type(algorithm).__name__} has its own {name}()"
+        if type(algorithm.rules.evidence) is not SampleComplexity:
+            return f"the evidence {type(algorithm.rules.evidence).__name__} is not built in"
         return None
-    if isinstance(core, ChampionChallengers):
-        return (
-            PaperSync(core, pool.engine, loss) if type(core.evidence) is SampleComplexity else None
-        )
-    evidence = type(core.evidence) in (PairedBetting, PairedBernstein)
-    blending = type(core.serving.policy) in (Blending, ChampionServes)
-    return ContestSync(core, pool, loss) if evidence and blending else None
+    assert isinstance(algorithm, Contest)
+    if type(algorithm) is not Contest:
+        return f"the algorithm {type(algorithm).__name__} is not built in"
+    if type(algorithm.rules.blending) not in (Blending, ChampionServes):
+        return f"the blending {type(algorithm.rules.blending).__name__} is not built in"
+    return None
+
+
+def engine_state(
+    algorithm: Algorithm[Any], pool: NativePool, loss: Loss, failures: list[Exception]
+) -> EngineState:
+    """Prepare the engine for an algorithm; the failures of a custom test are appended."""
+    if isinstance(algorithm, ChampionChallengers):
+        return PaperEngineState(algorithm, pool, loss)
+    assert isinstance(algorithm, Contest)
+    return ContestEngineState(algorithm, pool, loss, failures)
 
 
 def _loss_rules(loss: Loss) -> dict[str, Any]:
@@ -75,15 +93,16 @@ def _loss_rules(loss: Loss) -> dict[str, Any]:
     }
 
 
-class PaperSync:
-    """Synchronization of Algorithm 1: standings and bounds."""
+class PaperEngineState:
+    """Algorithm 1: standings and bounds."""
 
-    def __init__(self, core: ChampionChallengers, engine: Engine, loss: Loss) -> None:
-        self.core, self.engine = core, engine
-        self.configs: dict[int, Config] = {}
-        evidence = core.evidence
+    screen: NativeScreen | None = None
+
+    def __init__(self, algorithm: ChampionChallengers, pool: NativePool, loss: Loss) -> None:
+        self.algorithm, self.engine = algorithm, pool.engine
+        evidence = algorithm.rules.evidence
         assert isinstance(evidence, SampleComplexity)
-        engine.set_rules(
+        self.engine.set_rules(
             **_loss_rules(loss),
             scale=evidence.scale,
             delta=evidence.delta,
@@ -102,35 +121,37 @@ class PaperSync:
         incumbent = self.engine.incumbent
         return incumbent, incumbent, 0.0
 
-    def pull(self) -> None:
-        """Copy the engine's sums into the core."""
-        core, engine = self.core, self.engine
-        core.t = engine.t
-        core.incumbent = self.configs[engine.incumbent]
-        models = {c: number for number, c in self.configs.items()}
-        for c in core.live:
-            standing = core.standing[c]
-            standing.n, standing.total, standing.weight = engine.standing(models[c])
+    def read(self, state: PaperState, models: Models) -> PaperState:
+        """Return a state as the examples since the last decision have changed it."""
+        live = self.algorithm.live(state)
+        t, incumbent, standings = self.engine.standings([models[c] for c in live])
+        (incumbent_config,) = (c for c in live if models[c] == incumbent)
+        new = state.copy()
+        new.t, new.incumbent = t, incumbent_config
+        new.standing = {c: ProgressiveLoss(*s) for c, s in zip(live, standings, strict=True)}
+        return new
 
-    def push(self, models: Mapping[Config, int], decide_anyway: bool) -> None:
-        """Copy the core's decisions into the engine."""
-        core = self.core
-        tested, lease = core.tested, core.scheduler.lease
-        contenders = [(models[c], c in tested, lease.get(c, FOREVER)) for c in core.live]
-        self.engine.set_contenders(contenders, models[core.incumbent], len(core.S), decide_anyway)
-        self.configs = {number: c for c, number in models.items()}
+    def write(self, state: PaperState, models: Models) -> None:
+        """Give the engine the state after a decision."""
+        tested, lease = self.algorithm.tested(state), state.lease
+        live = self.algorithm.live(state)
+        contenders = [(models[c], c in tested, lease.get(c, FOREVER)) for c in live]
+        incumbent = models[state.incumbent]
+        self.engine.set_contenders(contenders, incumbent, len(state.S), state.decide_anyway)
 
 
-class ContestSync:
-    """Synchronization of the recommended rules: pairings, blends, the screen."""
+class ContestEngineState:
+    """The recommended rules: pairings, blends, the screen."""
 
-    def __init__(self, core: Contest, pool: NativePool, loss: Loss) -> None:
-        self.core, self.engine = core, pool.engine
-        engine = pool.engine
-        self.screen = core.screen = NativeScreen(pool, core.screening.looks)
-        evidence, blending = core.evidence, core.serving.policy
+    def __init__(
+        self, algorithm: Contest, pool: NativePool, loss: Loss, failures: list[Exception]
+    ) -> None:
+        self.engine, rules = pool.engine, algorithm.rules
+        self.screen: NativeScreen | None = NativeScreen(pool, rules.screening.looks)
+        evidence, blending = rules.evidence, rules.blending
         coin = evidence.coin
-        engine.set_contest_rules(
+        custom = type(evidence) not in (PairedBetting, PairedBernstein)
+        self.engine.set_contest_rules(
             **_loss_rules(loss),
             margin=evidence.margin,
             block=evidence.block,
@@ -149,8 +170,9 @@ class ContestSync:
             blend_clip=blending.clip,
             tolerance=blending.tolerance,
             champion_only=isinstance(blending, ChampionServes),
-            share=core.screening.share,
-            rate=core.screening.rate,
+            share=rules.screening.share,
+            rate=rules.screening.rate,
+            payoff=custom_payoff(evidence, failures) if custom else None,
         )
 
     @property
@@ -158,47 +180,78 @@ class ContestSync:
         """The champion and the challenger blended in, by number."""
         return self.engine.serving
 
-    def pull(self) -> None:
-        """Copy the engine's sums into the core."""
-        core, serving = self.core, self.core.serving
-        core.t = self.engine.t
-        self.screen.invalidate()
-        challengers, blend, core.level, core.charged = self.engine.contest
-        other, serving.share, serving.max_distance, *losses = blend
-        serving.served_loss, serving.champion_loss = losses
-        live = core.B
-        serving.other = None if other < 0 else live[other]
-        for c, (_, _, pairing, gain) in zip(live, challengers, strict=True):
-            for name, value in zip(PAIRING, pairing, strict=True):
-                setattr(core.pairings[c], name, value)
-            serving.gains[c] = BlendGain(*gain)
-
-    def push(self, models: Mapping[Config, int], decide_anyway: bool) -> None:
-        """Copy the core's decisions into the engine."""
-        core, serving = self.core, self.core.serving
-        live = core.B
-        challengers: list[Any] = []
-        for c in live:
-            pairing, gain = core.pairings[c], serving.gains.get(c) or BlendGain()
-            challengers.append(
-                (models[c], core.lease[c], _PAIRING_FIELDS(pairing), _GAIN_FIELDS(gain))
-            )
-        decide_anyway = decide_anyway or core.decide_anyway
-        other = -1 if serving.other is None else live.index(serving.other)
-        losses = serving.served_loss, serving.champion_loss
-        blend = (other, serving.share, serving.max_distance, *losses)
-        self.engine.set_contest(
-            models[core.champion], challengers, blend, core.level, core.charged, decide_anyway
+    def read(self, state: ContestState, models: Models) -> ContestState:
+        """Return a state as the examples since the last decision have changed it."""
+        t, charged, level, serving, challengers = self.engine.contest
+        live = state.B
+        other, *rest = serving
+        return replace(
+            state,
+            t=t,
+            charged=charged,
+            level=level,
+            serving=Serving(None if other < 0 else live[other], *rest),
+            challengers={
+                c: Challenger(Pairing(*pairing), BlendGain(*gain), lease, state.challengers[c].move)
+                for c, (_, lease, pairing, gain) in zip(live, challengers, strict=True)
+            },
         )
 
+    def write(self, state: ContestState, models: Models) -> None:
+        """Give the engine the state after a decision."""
+        live, serving = state.B, state.serving
+        other = -1 if serving.other is None else live.index(serving.other)
+        challengers = [
+            (
+                models[c],
+                each.lease,
+                _fields_of_pairing(each.pairing),
+                _fields_of_gain(each.blend_gain),
+            )
+            for c, each in state.challengers.items()
+        ]
+        self.engine.set_contest(
+            champion=models[state.champion],
+            charged=state.charged,
+            level=state.level,
+            decide_anyway=state.decide_anyway,
+            serving=(other, *_fields_of_serving(serving)[1:]),
+            challengers=challengers,
+        )
+        assert self.screen is not None
+        self.screen.invalidate()  # the next decision reads its gains anew
 
-PAIRING = (
-    *("number", "needed", "n", "reserve", "wealth", "against", "scale", "blocks", "block_n"),
-    *("block_gain", "block_harm", "blocks_since_restart", "total", "squares", "clips"),
-    *("champion_loss", "loss"),
-)
-BLEND_GAIN = ("n", "none", "half", "whole", "squares", "square_distance")
-_PAIRING_FIELDS, _GAIN_FIELDS = attrgetter(*PAIRING), attrgetter(*BLEND_GAIN)
+
+def _fields(value: type) -> Callable[[Any], tuple[Any, ...]]:
+    return attrgetter(*(field.name for field in fields(value)))
+
+
+_fields_of_pairing, _fields_of_gain = _fields(Pairing), _fields(BlendGain)
+_fields_of_serving = _fields(Serving)
+
+
+def custom_payoff(
+    evidence: PairedBetting, failures: list[Exception]
+) -> Callable[[float, float, float, float], float]:
+    """Return the payoff of a block of examples by a custom test; if it fails, nothing is bet.
+
+    >>> failures = []
+    >>> custom_payoff(PairedBetting(), failures)(0.5, 0.25, 0.5, -0.5)
+    1.45
+    """
+
+    def payoff(mean: float, variance: float, gain: float, harm: float) -> float:
+        try:
+            bet = evidence.bet(mean, variance)
+            if mean == 0.0:
+                return 1.0
+            g, side = (gain, mean) if mean > 0.0 else (harm, -mean)
+            return float(evidence.payoff(bet, g, side))
+        except Exception as error:
+            failures.append(error)
+            return 1.0
+
+    return payoff
 
 
 def served_by(serving: ServingModels, configs: Mapping[int, Config]) -> Config | Blend:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
+from chacha.config.config import Config
 from chacha.config.derived_groups import DerivedFeatures
 from chacha.data.example import Example
-from chacha.drivers.base import Core, Driver, Forecast
+from chacha.drivers.base import Driver, Forecast
 from chacha.drivers.records import Step
 from chacha.features.derivation import Derivation, Recipe
+from chacha.interrupts import Uninterrupted
 from chacha.losses import Loss
 from chacha.pools.base import LivePool
+from chacha.rules.algorithm import Algorithm, RulesState
 from chacha.rules.contest.contest import Contest
 from chacha.rules.contest.screen import Screen
 from chacha.rules.progressive_loss import ProgressiveLoss
@@ -20,23 +24,20 @@ __all__ = ["PythonDriver"]
 
 
 class PythonDriver(Driver):
-    """Lines 4-9 of Algorithm 1 around the core, for one labelled example at a time.
+    """Lines 4-9 of Algorithm 1 around the rules, for one labelled example at a time.
 
-    >>> from chacha import Config, ReferencePool, SampleComplexity
+    >>> from chacha import Config, ReferencePool, Squared
     >>> from chacha.data import parse_line
-    >>> from chacha.rules.paper import ChampionChallengers
-    >>> from chacha.losses import Squared
-    >>> core = ChampionChallengers(
-    ...     Config(), budget=2, oracle=lambda c, groups: [], evidence=SampleComplexity()
-    ... )
-    >>> driver = PythonDriver(core, ReferencePool(), Squared(), bits=18, baseline=False)
+    >>> from chacha.rules.paper import ChampionChallengers, PaperRules
+    >>> algorithm = ChampionChallengers(PaperRules(), Config(), budget=2)
+    >>> driver = PythonDriver(algorithm, ReferencePool(), Squared(), bits=18, baseline=False)
     >>> driver.learn(parse_line("2 |a x")).loss
     4.0
     """
 
     def __init__(
         self,
-        core: Core,
+        algorithm: Algorithm[Any],
         pool: LivePool,
         loss: Loss,
         *,
@@ -44,12 +45,14 @@ class PythonDriver(Driver):
         baseline: bool,
         keep_decisions: int = 1000,
         features: DerivedFeatures | None = None,
+        notes: Sequence[str] = (),
     ) -> None:
         self._derivation = Derivation(on=False)
-        super().__init__(core, pool, loss, keep_decisions, features)
-        if isinstance(core, Contest) and isinstance(core.screen, Screen):
-            core.screen.derive = self._derive
-        self._observed = ObservedStream(bits, loss)
+        super().__init__(algorithm, pool, loss, keep_decisions, features, notes)
+        self._screen: Screen | None = None
+        if isinstance(algorithm, Contest):
+            self._screen = Screen(algorithm.rules.screening, self._derive)
+        self._observed = ObservedStream(bits, loss.proxy_range, self._screen)
         self._served, self._baseline = ProgressiveLoss(), ProgressiveLoss()
         self._metrics: dict[str, float] = {}
         self._baseline_pool: LivePool | None = None
@@ -57,10 +60,14 @@ class PythonDriver(Driver):
             self._baseline_pool = pool.fresh()
             self._baseline_pool.start(self.initial)
 
+    def state(self) -> RulesState:
+        """Return the state of the rules, as a value that further steps do not change."""
+        return self._state.copy()
+
     @property
     def examples(self) -> int:
         """The number of examples learned."""
-        return self._core.t
+        return self._state.t
 
     @property
     def observed(self) -> ObservedStream:
@@ -101,14 +108,15 @@ class PythonDriver(Driver):
 
     def begin(self, example: Example) -> None:
         """Run lines 2 and 5 before anything is learned; the next step returns the decisions."""
-        self._begin(example)
+        with Uninterrupted():
+            self._begin(example)
         self.raise_failures()
 
     def _begin(self, example: Example) -> None:
         """Run lines 2 and 5 once an example shows groups that the oracle can work with."""
         if not self._begun:
             self._observed.observe(self._derivation.derive(example))
-            self._start_challenging()
+            self._start_challenging(self._state)
 
     def predict(self, example: Example) -> Forecast:
         """Line 6: return the predictions of all live models. Nothing changes."""
@@ -117,11 +125,26 @@ class PythonDriver(Driver):
         baseline = None
         if self._baseline_pool is not None:
             baseline = self._baseline_pool.predict(example)[self.initial]
-        core = self._core
-        return Forecast(raw, dict(self._incarnations), core.incumbent, core.serve(raw), baseline)
+        return self._forecast(raw, dict(self._incarnations), baseline)
+
+    def _forecast(
+        self,
+        raw: Mapping[Config, float],
+        incarnations: Mapping[Config, int],
+        baseline: float | None = None,
+    ) -> Forecast:
+        algorithm, state = self.algorithm, self._state
+        served_by, served = algorithm.served_by(state), algorithm.serve(state, raw)
+        return Forecast(raw, incarnations, served_by, served, baseline)
 
     def learn(self, example: Example, forecast: Forecast | None = None) -> Step:
         """Lines 7-17, then 5: charge the predictions, learn, decide."""
+        with Uninterrupted():
+            step = self._learn(example, forecast)
+        self.raise_failures()
+        return step
+
+    def _learn(self, example: Example, forecast: Forecast | None) -> Step:
         assert example.label is not None, "only labelled examples are learned"
         y, weight = example.label, example.weight
         self._begin(example)
@@ -130,8 +153,7 @@ class PythonDriver(Driver):
         now = self.pool.learn(complete)
         decisions = self._take_unreported()
         if forecast is None:
-            core = self._core
-            forecast = Forecast(now, self._incarnations, core.incumbent, core.serve(now))
+            forecast = self._forecast(now, self._incarnations)
         loss = self._charge(forecast.served, y, weight)
         if self._baseline_pool is not None:
             baseline = self._baseline_pool.learn(complete)[self.initial]
@@ -139,14 +161,38 @@ class PythonDriver(Driver):
             self._baseline.add(self.loss.loss(baseline, y), weight)
         then, now_live = forecast.incarnations, self._incarnations
         raw = {c: p for c, p in forecast.raw.items() if then[c] == now_live.get(c)}
-        scored = ScoredExample(complete, raw, forecast.served, y, weight, self.loss)
-        self._core.charge(scored, self._observed)
+        self._charge_models(complete, raw, loss, y, weight)
         self._derivation.observe(complete)
         self._observed.columns = self._derivation.columns
-        decisions += self._apply(self._core.decide(self._observed))
-        self.raise_failures()
+        decisions += self._decide(self._state)
         served = self.loss.served(forecast.served)
         return Step(example, served, forecast.served_by, loss, decisions)
+
+    def _charge_models(
+        self,
+        example: Example,
+        raw: Mapping[Config, float],
+        served_loss: float,
+        y: float,
+        weight: float,
+    ) -> None:
+        """Charge the live models for what they predicted; the screen learns the residual."""
+        state, champion, loss = self._state, self._state.champion, self.loss
+        if self._screen is None:
+            low, high = self._observed.low, self._observed.high
+            bounded = {c: loss.proxy(p, y, low, high) for c, p in raw.items()}
+            self._charge_rules(ScoredExample({}, served_loss, weight, bounded))
+            return
+        losses = {c: loss.loss(p, y) for c, p in raw.items()}
+        distances = {c: p - raw[champion] for c, p in raw.items()} if champion in raw else {}
+        halves = {c: loss.loss(raw[champion] + 0.5 * d, y) for c, d in distances.items()}
+        live = len(self.algorithm.live(state))
+        self._charge_rules(ScoredExample(losses, served_loss, weight, {}, halves, distances))
+        if weight > 0 and champion in raw:
+            self._screen.learn(example, loss.residual(raw[champion], y), live)
+
+    def _charge_rules(self, scored: ScoredExample) -> None:
+        self._failures += self.algorithm.charge(self._state, scored)
 
     def _charge(self, served: float, y: float, weight: float) -> float:
         """Add the unclipped loss of the served prediction to the sums, and return it."""

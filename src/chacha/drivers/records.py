@@ -4,16 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from chacha.config.config import Config, show_product
 from chacha.data.example import Example
+from chacha.rules.algorithm import Algorithm, RulesState
 from chacha.rules.contest.betting import Pairing
 from chacha.rules.contest.blending import Blend
+from chacha.rules.contest.state import ContestState
 from chacha.rules.decisions import Decision
 from chacha.rules.paper.bounds import Bound
+from chacha.rules.paper.champion import ChampionChallengers
+from chacha.rules.paper.state import PaperState
+from chacha.rules.stream_facts import StreamFacts
 
-__all__ = ["Chunk", "LiveModel", "ServedPredictions", "Step", "Summary", "derived_names"]
+__all__ = [
+    "Chunk",
+    "LiveModel",
+    "ServedPredictions",
+    "Step",
+    "Summary",
+    "derived_names",
+    "live_models",
+]
 
 
 class LiveModel(NamedTuple):
@@ -31,6 +44,34 @@ class LiveModel(NamedTuple):
     lease: int | None
     bound: Bound | None  # with the paper's evidence
     pairing: Pairing | None = None  # with paired evidence, of a challenger
+
+
+def live_models(
+    algorithm: Algorithm[Any], state: RulesState, facts: StreamFacts
+) -> list[LiveModel]:
+    """Return the live models of a state, the champion first."""
+    if isinstance(state, ContestState):
+        serving = {state.champion}
+        if state.serving.other is not None:
+            serving = {state.serving.other, *([state.champion] if state.serving.share < 1 else [])}
+        c = state.champion
+        return [LiveModel(c, True, c in serving, state.charged, None, None)] + [
+            LiveModel(c, False, c in serving, each.pairing.n, each.lease, None, each.pairing)
+            for c, each in state.challengers.items()
+        ]
+    assert isinstance(state, PaperState)
+    assert isinstance(algorithm, ChampionChallengers)
+    return [
+        LiveModel(
+            config=c,
+            champion=c == state.champion,
+            serving=c == state.incumbent,
+            n=state.standing[c].n,
+            lease=state.lease.get(c),
+            bound=algorithm.bound(state, c, facts),
+        )
+        for c in algorithm.live(state)
+    ]
 
 
 class Step(NamedTuple):

@@ -14,7 +14,7 @@ from chacha.export.feature_file import derived_in, features_path
 from chacha.export.transform import Transform
 from chacha.losses import loss_of
 from chacha.pools.native import NativePool
-from chacha.rulebook import Settings
+from chacha.specification import Settings
 from chacha.vw.model_file import VWModel, read_vw_model
 
 __all__ = ["load_champion", "save_champion", "settings_of"]

@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 from chacha.config.config import Config, Value
 from chacha.data.example import Example
 from chacha.data.vw_text import FLOAT32_MAX
-from chacha.errors import BadExample, PoolError
+from chacha.errors import BadExample, ConfigError, PoolError
 
 __all__ = ["Copies", "Derives", "Learner", "LivePool", "SequentialPool"]
 
@@ -125,6 +125,20 @@ class SequentialPool:
         for model in self._models.values():
             model.learn(example)
         return predictions
+
+
+def check_pool(pool: object) -> None:
+    """Raise an error for something else than a pool, such as its name.
+
+    >>> check_pool("vw")
+    Traceback (most recent call last):
+    chacha.errors.ConfigError: pool must be an object such as open_pool('vw') or \
+ReferencePool(), got 'vw'
+    """
+    if isinstance(pool, type) or not hasattr(pool, "learn"):
+        raise ConfigError(
+            f"pool must be an object such as open_pool('vw') or ReferencePool(), got {pool!r}"
+        )
 
 
 def refuse_live(config: Config, live: Collection[Config]) -> None:

@@ -6,13 +6,12 @@ Twin: native/src/rules/stream_facts.hpp
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 from chacha.config.config import Config
 from chacha.config.derived_groups import ColumnProfile
 from chacha.data.example import Example
-from chacha.losses import Loss, Squared
 from chacha.rules.feature_counts import complexity
 
 __all__ = ["ObservedStream", "ScoredExample", "StreamFacts"]
@@ -55,15 +54,25 @@ class StreamFacts(Protocol):
     def complexity(self, config: Config) -> float:
         """Return d_c: the number of features that `config` induces."""
 
-    def proxy(self, raw: float, y: float) -> float:
-        """Return the bounded loss of a prediction."""
+    @property
+    def screen(self) -> Any:
+        """The screen that ranks candidates; only the recommended rules have one."""
+
+
+def label_range(low: float, high: float) -> float:
+    """Return the range of the labels, which is the range of the clipped absolute error.
+
+    >>> label_range(1.0, 3.0)
+    2.0
+    """
+    return high - low
 
 
 class ObservedStream:
     """One label range and one count of distinct raw features, shared by all models.
 
     Features are counted by VW's hash at `bits` bits. This bounds memory: a group never counts
-    more than 2^bits features.
+    more than 2^bits features. `loss_range` returns the range of the bounded loss for a label range.
 
     >>> from chacha.data.text_parser import parse_line
     >>> facts = ObservedStream()
@@ -75,13 +84,19 @@ class ObservedStream:
     11.0
     """
 
-    def __init__(self, bits: int = 18, loss: Loss | None = None) -> None:
+    def __init__(
+        self,
+        bits: int = 18,
+        loss_range: Callable[[float, float], float] = label_range,
+        screen: Any = None,
+    ) -> None:
         self.low = math.inf
         self.high = -math.inf
         self.sizes: dict[str, int] = {}
         self.raw_features = 0
         self.columns: Sequence[ColumnProfile] = ()  # set by the driver that derives groups
-        self._loss = Squared() if loss is None else loss
+        self.screen = screen
+        self._loss_range = loss_range
         self._mask = (1 << bits) - 1
         self._hashes: dict[str, set[int]] = {}
         self._complexity: dict[Config, float] = {}
@@ -107,7 +122,7 @@ class ObservedStream:
     @property
     def loss_range(self) -> float:
         """The range of the bounded loss over the labels so far."""
-        return self._loss.proxy_range(self.low, self.high) if self.low <= self.high else 0.0
+        return self._loss_range(self.low, self.high) if self.low <= self.high else 0.0
 
     def complexity(self, config: Config) -> float:
         """Return d_c.
@@ -122,22 +137,21 @@ class ObservedStream:
             self._complexity[config] = complexity(config, self.sizes, self.raw_features)
         return self._complexity[config]
 
-    def proxy(self, raw: float, y: float) -> float:
-        """Return the bounded loss of a prediction."""
-        return self._loss.proxy(raw, y, self.low, self.high)
-
 
 class ScoredExample(NamedTuple):
-    """One labelled example: what the live models predicted for it, and what was served.
+    """The losses on one labelled example. Rules see losses, never labels or predictions.
 
-    >>> from chacha.data.text_parser import parse_line
-    >>> ScoredExample(parse_line("1 |a x"), {Config(): 0.5}, 0.5, 1.0, 1.0, Squared()).y
+    All mappings have the live models that predicted the example. `losses` are the reported losses
+    and `bounded` the bounded ones. For blending, `halves` are the losses of the mean of a
+    challenger's and the champion's predictions, and `distances` the differences of the two.
+
+    >>> ScoredExample({Config(): 0.25}, served_loss=0.25).weight
     1.0
     """
 
-    example: Example
-    raw: Mapping[Config, float]
-    served: float
-    y: float
-    weight: float
-    loss: Loss
+    losses: Mapping[Config, float]
+    served_loss: float
+    weight: float = 1.0
+    bounded: Mapping[Config, float] = {}
+    halves: Mapping[Config, float] = {}
+    distances: Mapping[Config, float] = {}

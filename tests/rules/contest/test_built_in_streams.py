@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chacha import ChaCha, NativePool, SequentialPool
+from chacha import ChaCha, ContestRules, NativePool, SequentialPool
 from chacha.data.example import Example
 from chacha.rules.contest import ChampionServes
 
@@ -28,7 +28,7 @@ def test_they_beat_the_initial_configuration_and_the_papers_rules(stream: str) -
 def test_blending_changes_no_decision_and_is_never_much_worse(stream: str) -> None:
     """At most 1.01 times what the champion alone would have lost."""
     source = f"synth:{stream},n=12000"
-    blended, alone = ChaCha(), ChaCha(blending=ChampionServes())
+    blended, alone = ChaCha(), ChaCha(rules=ContestRules(blending=ChampionServes()))
     blended.run(source)
     alone.run(source)
     assert blended.decisions == alone.decisions

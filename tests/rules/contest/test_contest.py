@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -17,7 +18,7 @@ from chacha.errors import PoolError
 from chacha.losses import Squared
 from chacha.rules.contest.betting import PairedBetting
 from chacha.rules.contest.blending import Blend, Blending
-from chacha.rules.contest.contest import DETHRONED, Contest
+from chacha.rules.contest.contest import DETHRONED, ContestRules
 from chacha.rules.contest.moves import Moves
 from chacha.rules.contest.rotation import OracleMoves
 from chacha.rules.contest.screening import Screening
@@ -31,6 +32,7 @@ from tests.support.contest import (
     scripted,
     until,
 )
+from tests.support.running import RunningContest, live_of
 from tests.support.scripted import ScriptedOracle, World, conf, name_of
 
 NEVER = PairedBetting(alpha=1e-300, renews=1e6)  # no promotions, no renewed leases
@@ -197,7 +199,8 @@ def test_no_challenger_starves_next_to_a_champion_with_products() -> None:
         if ("a", "b") in core.champion.interactions:
             break
     champion = core.champion
-    core.evidence = PairedBetting(alpha=1e-300, renews=1e6)
+    never = ContestRules(NEVER, oracle=moves, first_lease=5)
+    core.algorithm = replace(core.algorithm, rules=never)
     for pairing in core.pairings.values():
         pairing.needed = 1e300
     for _ in range(12_000):
@@ -285,7 +288,7 @@ def test_only_the_champion_serves_before_the_burn_in() -> None:
     for i in range(100):
         assert (core.incumbent == conf("init")) == (i < 5)
         feed(core, world, {"init": 1.0, "x": -0.5})
-    core.forget(conf("x"))
+    del core.challengers[conf("x")]
     core.begin(world)
     for i in range(100):
         assert (core.incumbent == conf("init")) == (i < 60)
@@ -322,15 +325,16 @@ def test_when_serving_another_does_harm_the_champion_serves_again() -> None:
         harmed += 1
         assert harmed < 60
     serving = core.serving
+    gains = {c: each.blend_gain for c, each in core.challengers.items()}
     assert serving.other is None
     assert (
         serving.served_loss > serving.champion_loss
-        or serving.policy.choose(serving.gains.items(), 1000)[0] is None
+        or blending.choose(gains.items(), 1000)[0] is None
     )
 
 
-def driver(core: Contest, pool: Any) -> PythonDriver:
-    return PythonDriver(core, pool, Squared(), bits=18, baseline=False)
+def driver(core: RunningContest, pool: Any) -> PythonDriver:
+    return PythonDriver(core.algorithm, pool, Squared(), bits=18, baseline=False)
 
 
 def test_an_oracle_may_repeat_itself() -> None:
@@ -361,7 +365,7 @@ def test_an_oracle_that_raises_is_reported_and_asked_again() -> None:
     running, world = driver(core, FakePool(alike)), World()
     with pytest.raises(ArithmeticError, match="no idea"):
         running.learn(world.example)
-    assert (core.t, core.B) == (1, [])
+    assert (running.examples, running.state().B) == (1, [])
     assert kinds(running.learn(world.example).decisions) == ["WentLive"]
 
 
@@ -370,7 +374,7 @@ def test_an_oracle_may_propose_nothing() -> None:
     running, world = driver(core, FakePool(alike)), World()
     for _ in range(20):
         assert running.learn(world.example).decisions == []
-    assert core.live == (conf("init"),)
+    assert live_of(running) == (conf("init"),)
 
 
 def test_a_challenger_that_the_learner_refuses_is_withdrawn() -> None:
@@ -382,7 +386,7 @@ def test_a_challenger_that_the_learner_refuses_is_withdrawn() -> None:
     with pytest.raises(PoolError, match="no model"):
         running.learn(world.example)
     running.learn(world.example)
-    assert core.live == (conf("init"), conf("y"))
+    assert live_of(running) == (conf("init"), conf("y"))
     assert pool.live == [conf("init"), conf("y")]
     refuses[0] = False
     gone = []

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chacha import ChaCha, Config
+from chacha import ChaCha, Config, ContestRules
 from chacha.drivers.python import PythonDriver
 from chacha.errors import PoolError
 from chacha.losses import Squared
@@ -19,6 +19,7 @@ from chacha.rules.contest.moves import Moves
 from chacha.rules.contest.rotation import Move, OracleMoves
 from chacha.rules.paper import second_order_products
 from tests.support.contest import Counted, FakePool, contest, feed, rates, scripted
+from tests.support.running import live_of
 from tests.support.scripted import World, conf
 
 NEVER = PairedBetting(alpha=1e-300, renews=1e6)
@@ -33,12 +34,14 @@ def test_an_oracle_that_fails_twice_is_reported_twice_and_asked_again() -> None:
         return [conf("x")]
 
     core, world = contest(OracleMoves(oracle), conf("init")), World()
-    running = PythonDriver(core, FakePool(lambda c: 1.0), Squared(), bits=18, baseline=False)
+    running = PythonDriver(
+        core.algorithm, FakePool(lambda c: 1.0), Squared(), bits=18, baseline=False
+    )
     for _ in range(2):
         with pytest.raises(ArithmeticError):
             running.learn(world.example)
     running.learn(world.example)
-    assert core.live == (conf("init"), conf("x"))
+    assert live_of(running) == (conf("init"), conf("x"))
 
 
 def test_an_oracle_that_failed_once_when_a_lease_ended_is_asked_again() -> None:
@@ -52,7 +55,7 @@ def test_an_oracle_that_failed_once_when_a_lease_ended_is_asked_again() -> None:
 
     core, world = contest(OracleMoves(oracle), conf("init"), budget=2, first_lease=100), World()
     running = PythonDriver(
-        core,
+        core.algorithm,
         FakePool(lambda c: {"init": 1.0, "x": 0.3, "y": 0.3}[str(c.values["name"])]),
         Squared(),
         bits=18,
@@ -62,11 +65,11 @@ def test_an_oracle_that_failed_once_when_a_lease_ended_is_asked_again() -> None:
         with suppress(ArithmeticError):
             running.learn(world.example)
     assert len(champions) > 2
-    assert core.B, "the slot is used again"
+    assert running.state().B, "the slot is used again"
 
 
 def test_an_oracle_without_proposals_is_asked_again_when_groups_appear() -> None:
-    model = ChaCha(oracle=second_order_products)
+    model = ChaCha(rules=ContestRules(oracle=second_order_products))
     model.learn_one("1 |a x")
     model.learn_one("1 |a x |b y")
     assert [c.since(model.champion) for c in model.live_challengers] == ["+ab"]
@@ -105,7 +108,7 @@ def test_a_prediction_that_is_not_a_number_is_not_served() -> None:
 
 
 def test_a_coin_may_have_a_huge_seed() -> None:
-    model = ChaCha(evidence=PairedBetting().with_coin(Coin(seed=2**64)))
+    model = ChaCha(rules=ContestRules(PairedBetting().with_coin(Coin(seed=2**64))))
     model.learn_one("1 |a x |b y")
 
 
@@ -129,8 +132,8 @@ def test_custom_moves_that_repeat_themselves_do_not_hang() -> None:
 def test_the_slot_of_a_refused_first_challenger_is_filled_soon() -> None:
     core, world = scripted({"init": ["x", "y", "z"]}, budget=3, first_lease=1000), World()
     pool = FakePool(lambda c: 1.0, lambda c: c == conf("x"))
-    running = PythonDriver(core, pool, Squared(), bits=18, baseline=False)
+    running = PythonDriver(core.algorithm, pool, Squared(), bits=18, baseline=False)
     for _ in range(3):
         with suppress(PoolError):
             running.learn(world.example)
-    assert core.live == (conf("init"), conf("y"), conf("z"))
+    assert live_of(running) == (conf("init"), conf("y"), conf("z"))

@@ -132,18 +132,18 @@ def test_many_groups_stay_cheap_and_take_turns() -> None:
     """300 groups have 45,150 pairs: 256 at a time are screened, the best quarter stays."""
     groups = [f"g{i:03}" for i in range(300)]
     moves, world = Counted(Moves(PRODUCTS)), World(groups)
-    core = contest(moves, budget=3, first_lease=3, evidence=PairedBetting(alpha=1e-300, renews=1e6))
-    core.screening = Screening(share=1.0, looks=2, most=256)
-    core.window = CandidateWindow(core.screening)
-    core.screen = Counting(core.screening)
-    begun = time.perf_counter()
+    evidence = PairedBetting(alpha=1e-300, renews=1e6)
+    screening = Screening(share=1.0, looks=2, most=256)
+    core = contest(moves, budget=3, first_lease=3, evidence=evidence, screening=screening)
+    core.screen = Counting(screening)
+    begun = time.process_time()
     core.begin(world)
     screened = [list(core.screen.products)]
     for _ in range(60):
         feed(core, world, lambda c: 1.0)
         if core.screen.products != screened[-1]:
             screened.append(list(core.screen.products))
-    assert time.perf_counter() - begun < 5.0
+    assert time.process_time() - begun < 5.0
     assert len(screened) > 3
     assert all(len(products) == 256 == len(set(products)) for products in screened)
     for before, after in pairwise(screened):
@@ -174,7 +174,7 @@ def test_more_products_than_are_screened_all_get_their_turn(groups: int) -> None
         feed(core, world, lambda c: 1.0)
         screened |= set(core.screen.products)
     every = set(combinations_with_replacement(names, 2))
-    assert len(every) > core.screening.most
+    assert len(every) > screening.most
     assert len(every - screened) == 0
 
 

@@ -146,15 +146,15 @@ def test_line_12_needs_the_third_epsilon(loss: float, promoted: bool) -> None:
 def test_line_13_the_dethroned_champion_swaps_places_and_keeps_its_model() -> None:
     cc = core(ScriptedOracle({"init": ["x"]}))
     cc.begin(World(raw_features=9))
-    lease = cc.scheduler.lease[conf("x")]
+    lease = cc.lease[conf("x")]
     decisions = feed(cc, World(raw_features=9), {"init": 0.9, "x": 0.1})
     assert [d.kind for d in decisions] == ["Promoted"], "no model is started or dropped"
     assert conf("init") in cc.B
     assert conf("x") not in cc.B
     assert conf("init") in cc.S
     assert conf("x") not in cc.S
-    assert cc.scheduler.lease[conf("init")] == lease
-    assert conf("x") not in cc.scheduler.lease
+    assert cc.lease[conf("init")] == lease
+    assert conf("x") not in cc.lease
     assert cc.standing[conf("init")].n == 1
 
 
@@ -241,8 +241,7 @@ def test_burn_in_holds_back_tests_and_serving() -> None:
 
 def test_a_constant_target_never_promotes() -> None:
     """A loss range of 0 makes every bound 0 wide and every loss 0: nothing is better."""
-    cc = core(ScriptedOracle({"init": ["x", "y"]}))
-    cc.evidence = SampleComplexity()
+    cc = core(ScriptedOracle({"init": ["x", "y"]}), evidence=SampleComplexity())
     world = World(loss_range=0.0)
     cc.begin(world)
     for _ in range(100):

@@ -26,7 +26,7 @@ RATE = {"interactions": chacha.Interactions(), "learning_rate": chacha.LogUnifor
 
 def model(algorithm: type[ChampionChallengers], **settings: object) -> ChaCha:
     given = {"keep_decisions": 10**6, "lease_factor": 1, **settings}
-    return ChaCha(algorithm=algorithm, **given)  # type: ignore[arg-type]
+    return ChaCha.paper(algorithm=algorithm, **given)  # type: ignore[arg-type]
 
 
 def follow(m: ChaCha, source: str = STREAM) -> tuple[list[float], list[str]]:
@@ -123,10 +123,10 @@ def test_aggressive_scheduling_has_no_regard_for_performance() -> None:
     S = [Config([pair]) for pair in combinations("abcd", 2)]
 
     def stays(algorithm: type[ChampionChallengers]) -> list[Config]:
-        scheduler = algorithm.scheduling(3, Random(0))
-        B, _ = scheduler.schedule([], S, {}, {}, n_min=10)
+        scheduler, lease, rng = algorithm.scheduling(3), dict[Config, int](), Random(0)
+        B, _ = scheduler.schedule([], S, {}, {}, lease, rng, n_min=10)
         upper = {c: float(i) for i, c in enumerate(B)}
-        after, _ = scheduler.schedule(B, S, dict.fromkeys(B, 10), upper, n_min=10)
+        after, _ = scheduler.schedule(B, S, dict.fromkeys(B, 10), upper, lease, rng, n_min=10)
         return [c for c in B if c in after]
 
     assert len(stays(ChampionChallengers)) == 1, "the better half stays"
@@ -184,5 +184,5 @@ def test_a_champion_without_a_model_cannot_be_written(tmp_path: Path) -> None:
 
 
 def test_a_word_is_not_an_algorithm() -> None:
-    with pytest.raises(chacha.errors.ConfigError, match="the class Exhaustive, got 'exhaustive'"):
+    with pytest.raises(chacha.errors.ConfigError, match="such as Exhaustive, got 'exhaustive'"):
         model("exhaustive")  # type: ignore[arg-type]

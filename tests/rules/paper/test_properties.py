@@ -20,13 +20,14 @@ from chacha import (
     SampleComplexity,
     WentLive,
 )
-from chacha.rules.paper import ChampionChallengers, second_order_products
+from chacha.rules.paper import ChampionChallengers, PaperRules, second_order_products
+from tests.support.running import RunningPaper
 from tests.support.scripted import FixedEpsilon, World
 
 GROUPS = "abcde"
 
 
-def watch_nothing(cc: ChampionChallengers, decisions: list[Decision]) -> None:
+def watch_nothing(cc: RunningPaper, decisions: list[Decision]) -> None:
     """Watches nothing."""
 
 
@@ -37,17 +38,12 @@ def replay(
     noise: float,
     T: int,
     effects: dict[str, float],
-    watch: Callable[[ChampionChallengers, list[Decision]], None] = watch_nothing,
-) -> tuple[ChampionChallengers, list[Decision]]:
+    watch: Callable[[RunningPaper, list[Decision]], None] = watch_nothing,
+) -> tuple[RunningPaper, list[Decision]]:
     """A run of the paper's oracle on losses made of effects of products, plus noise."""
     rng = Random(seed)
-    cc = ChampionChallengers(
-        Config(),
-        budget=budget,
-        oracle=second_order_products,
-        evidence=FixedEpsilon(epsilon),
-        seed=seed,
-    )
+    rules = PaperRules(FixedEpsilon(epsilon), oracle=second_order_products)
+    cc = RunningPaper(ChampionChallengers(rules, Config(), budget, seed=seed))
     world = World(groups=GROUPS, raw_features=1)
     decisions = list(cc.begin(world))
     watch(cc, decisions)
@@ -65,7 +61,7 @@ def replay(
     return cc, decisions
 
 
-def check_invariants(cc: ChampionChallengers, budget: int) -> None:
+def check_invariants(cc: RunningPaper, budget: int) -> None:
     assert len(cc.B) <= budget - 1, "more than b live models"
     assert len(set(cc.B)) == len(cc.B)
     assert cc.champion not in cc.B, "the champion is its own challenger"
@@ -73,7 +69,7 @@ def check_invariants(cc: ChampionChallengers, budget: int) -> None:
     assert set(cc.standing) == {cc.champion, *cc.B}, "a live model without a record, or a ghost"
     assert cc.incumbent in cc.standing, "the served model is not live"
     assert cc.proposed >= {*cc.S, cc.champion}
-    assert all(lease >= 1 for lease in cc.scheduler.lease.values())
+    assert all(lease >= 1 for lease in cc.lease.values())
 
 
 effects = st.dictionaries(
@@ -124,7 +120,7 @@ def test_whatever_the_losses(
                 assert d.champion == champion
     assert live == set(cc.B)
     assert champion == cc.champion
-    assert {c: lease[c] for c in cc.B} == {c: cc.scheduler.lease[c] for c in cc.B}
+    assert {c: lease[c] for c in cc.B} == {c: cc.lease[c] for c in cc.B}
 
 
 @settings(max_examples=30)
@@ -145,7 +141,7 @@ def test_no_configuration_is_proposed_twice(
     entered: list[Config] = []
     before: set[Config] = set()
 
-    def watch(cc: ChampionChallengers, decisions: list[Decision]) -> None:
+    def watch(cc: RunningPaper, decisions: list[Decision]) -> None:
         dethroned = {d.dethroned for d in decisions if isinstance(d, Promoted)}
         entered.extend(c for c in cc.S if c not in before and c not in dethroned)
         before.clear()
@@ -166,9 +162,8 @@ def test_no_challenger_starves(b: int, challengers: int, seed: int) -> None:
     configs = [Config(values={"k": k}) for k in range(challengers)]
     loss = {c: 0.5 + 0.1 * rng.random() for c in (Config(), *configs)}
     evidence = SampleComplexity(scale=10.0)  # wide bounds: none is promoted or eliminated
-    cc = ChampionChallengers(
-        Config(), budget=b, oracle=lambda champion, groups: configs, evidence=evidence, seed=seed
-    )
+    rules = PaperRules(evidence, oracle=lambda champion, groups: configs)
+    cc = RunningPaper(ChampionChallengers(rules, Config(), b, seed=seed))
     world = World(raw_features=4, d=lambda c: 3.0 + hash_free(c))
     cc.begin(world)
     total: Counter[Config] = Counter()

@@ -15,21 +15,32 @@ def names(letters: str) -> list[Config]:
     return [conf(letter) for letter in letters]
 
 
-def scheduler(budget: int, leases: Mapping[str, int], seed: int = 0) -> Scheduler:
-    scheduler = Scheduler(budget, Random(seed))
-    scheduler.lease = {conf(name): lease for name, lease in leases.items()}
-    return scheduler
+class Leases:
+    """A scheduler with the leases and the random numbers of one run."""
+
+    def __init__(self, budget: int, leases: Mapping[str, int], seed: int = 0) -> None:
+        self.scheduler, self.rng = Scheduler(budget), Random(seed)
+        self.lease = {conf(name): lease for name, lease in leases.items()}
+
+    def choose(self, S: Sequence[Config], n_min: int) -> Config:
+        return self.scheduler.choose(S, self.lease, self.rng, n_min)
+
+
+def scheduler(budget: int, leases: Mapping[str, int], seed: int = 0) -> Leases:
+    return Leases(budget, leases, seed)
 
 
 def call(
-    s: Scheduler, B: str, S: str, n: Sequence[int], upper: Sequence[float], n_min: int = 10
+    s: Leases, B: str, S: str, n: Sequence[int], upper: Sequence[float], n_min: int = 10
 ) -> tuple[str, list[Decision]]:
     live = names(B)
-    new, decisions = s.schedule(
+    new, decisions = s.scheduler.schedule(
         live,
         dict.fromkeys(names(S)),
         dict(zip(live, n, strict=True)),
         dict(zip(live, upper, strict=True)),
+        s.lease,
+        s.rng,
         n_min,
     )
     return "".join(str(c.values["name"]) for c in new), decisions

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from chacha import Config, Promoted, SampleComplexity
 from chacha.rules import ProgressiveLoss
-from chacha.rules.paper import Bound, ChampionChallengers, better_than, worse_than
+from chacha.rules.paper import Bound, ChampionChallengers, PaperRules, better_than, worse_than
+from tests.support.running import RunningPaper
 from tests.support.scripted import World
 
 unit = st.floats(-1.0, 1.0)
@@ -153,9 +154,8 @@ def staircase(best_arrives_at_call: int, d_best: float = 3e5, scale: float = 0.0
 
     evidence = SampleComplexity.eq1(scale=scale, p=0.5)
     wiggling = 2 * scale
-    cc = ChampionChallengers(
-        Config(values={"k": 0}), budget=5, oracle=oracle, evidence=evidence, seed=1
-    )
+    rules = PaperRules(evidence, oracle=oracle)
+    cc = RunningPaper(ChampionChallengers(rules, Config(values={"k": 0}), budget=5, seed=1))
     world = World(raw_features=2, d=d)
     cc.begin(world)
     run = Run([], [], [], [], cc.champion)
@@ -175,18 +175,18 @@ def staircase(best_arrives_at_call: int, d_best: float = 3e5, scale: float = 0.0
             run.regret = [*run.regret, regret]
             for c in (cc.champion, *cc.B):
                 if cc.standing[c].n:
-                    mean, epsilon = cc.bound(c, world)
+                    mean, epsilon = cc.algorithm.bound(cc.state, c, world)
                     assert abs(mean - true_loss(c)) <= epsilon + 1e-12
     run.last = cc.champion
     return run
 
 
-def check_proofs(cc: ChampionChallengers, world: World) -> None:
+def check_proofs(cc: RunningPaper, world: World) -> None:
     """What the proofs of Proposition 1 and Theorem 1 say of every single step."""
     champion, best = true_loss(cc.champion), true_loss(BEST)
-    eps_C = cc.bound(cc.champion, world).epsilon
+    eps_C = cc.algorithm.bound(cc.state, cc.champion, world).epsilon
     if BEST in cc.B and BEST in cc.S and cc.standing[BEST].n and cc.t % 10 == 0:
-        assert champion - best <= 2 * cc.bound(BEST, world).epsilon + 3 * eps_C
+        assert champion - best <= 2 * cc.algorithm.bound(cc.state, BEST, world).epsilon + 3 * eps_C
     assert true_loss(cc.incumbent) - champion <= 2 * eps_C
 
 

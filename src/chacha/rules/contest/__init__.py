@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from chacha.rules.contest.betting import Coin, PairedBernstein, PairedBetting, Pairing
 from chacha.rules.contest.blending import Blend, Blending, ChampionServes
-from chacha.rules.contest.contest import Contest
+from chacha.rules.contest.contest import Contest, ContestRules
 from chacha.rules.contest.moves import Moves
 from chacha.rules.contest.screening import Screening
+from chacha.rules.contest.state import ContestState
 
 __all__ = [
     "Blend",
@@ -14,6 +15,8 @@ __all__ = [
     "ChampionServes",
     "Coin",
     "Contest",
+    "ContestRules",
+    "ContestState",
     "Moves",
     "PairedBernstein",
     "PairedBetting",

@@ -142,17 +142,18 @@ class Pairing:
         gain, harm = _clipped(self.block_gain * factor), _clipped(self.block_harm * factor)
         self.blocks += 1
         self.block_n, self.block_gain, self.block_harm = 0, 0.0, 0.0
-        if self.blocks_since_restart >= rules.warm_up:
-            mean = self.total / self.blocks_since_restart
-            variance = self.squares / self.blocks_since_restart - mean * mean + LEAST_VARIANCE
+        blocks, total, squares = self.blocks_since_restart, self.total, self.squares
+        self.blocks_since_restart += 1
+        self.total += gain
+        self.squares += gain * gain
+        if blocks >= rules.warm_up:  # last, because a custom test may fail
+            mean = total / blocks
+            variance = squares / blocks - mean * mean + LEAST_VARIANCE
             bet = rules.bet(mean, variance)
             if mean > 0.0:
                 self.wealth = _zero_if_tiny(self.wealth * rules.payoff(bet, gain, mean))
             elif mean < 0.0:
                 self.against = _zero_if_tiny(self.against * rules.payoff(bet, harm, -mean))
-        self.blocks_since_restart += 1
-        self.total += gain
-        self.squares += gain * gain
 
 
 def nan_to_inf(loss: float) -> float:

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 from chacha.config.config import Config
 from chacha.errors import ConfigError
-from chacha.losses import Loss
 
 __all__ = ["Blend", "BlendGain", "Blending", "ChampionServes", "Serving"]
 
@@ -161,64 +160,48 @@ class ChampionServes(Blending):
         return None, 0.0
 
 
+@dataclass(slots=True)
 class Serving:
-    """The state of a :class:`Blending`: who serves, and the recent losses.
+    """Who serves beside the champion, and the recent losses: the state of a :class:`Blending`.
 
-    >>> serving = Serving(Blending(), Config())
-    >>> serving.served({Config(): 1.5})
+    >>> Serving().served(Config(), {Config(): 1.5})
     1.5
     """
 
-    def __init__(self, policy: Blending, champion: Config) -> None:
-        self.policy, self.champion = policy, champion
-        self.gains: dict[Config, BlendGain] = {}
-        self.other: Config | None = None
-        self.share = 0.0
-        self.max_distance = 0.0  # at which the other's prediction is clipped
-        self.served_loss = 0.0  # decayed sums: of the served predictions, and of the champion's
-        self.champion_loss = 0.0
+    other: Config | None = None
+    share: float = 0.0
+    max_distance: float = 0.0  # at which the other's prediction is clipped
+    served_loss: float = 0.0  # decayed sums: of the served predictions, and of the champion's
+    champion_loss: float = 0.0
 
-    @property
-    def by(self) -> Config | Blend:
-        """The model or blend that serves the next example."""
+    def by(self, champion: Config) -> Config | Blend:
+        """Return the model or blend that serves the next example."""
         if self.other is None:
-            return self.champion
+            return champion
         if self.share == 1.0:
             return self.other
-        return Blend(self.champion, self.other, self.share)
+        return Blend(champion, self.other, self.share)
 
-    def served(self, raw: Mapping[Config, float]) -> float:
+    def served(self, champion: Config, raw: Mapping[Config, float]) -> float:
         """Return the prediction to serve, given the predictions of all live models."""
-        champion = raw[self.champion]
         if self.other is None:
-            return champion
-        distance = raw[self.other] - champion
+            return raw[champion]
+        distance = raw[self.other] - raw[champion]
         if distance != distance:  # not a number
-            return champion
-        return champion + self.share * min(max(distance, -self.max_distance), self.max_distance)
+            return raw[champion]
+        distance = min(max(distance, -self.max_distance), self.max_distance)
+        return raw[champion] + self.share * distance
 
-    def add(
-        self, raw: Mapping[Config, float], served: float, y: float, weight: float, loss: Loss
-    ) -> None:
-        """Charge the predictions of one example and the one that was served."""
-        champion, decay = raw[self.champion], self.policy.decay
-        none = weight * loss.loss(champion, y)
-        served_loss = weight * loss.loss(served, y)
-        if math.isfinite(none + served_loss):
+    def add(self, served_loss: float, champion_loss: float, decay: float) -> None:
+        """Add the losses of the served prediction and of the champion's on one example."""
+        if math.isfinite(champion_loss + served_loss):
             self.served_loss = self.served_loss * decay + served_loss
-            self.champion_loss = self.champion_loss * decay + none
-        for c, blend_gain in self.gains.items():
-            if c in raw:
-                distance = raw[c] - champion
-                half = weight * loss.loss(champion + 0.5 * distance, y)
-                blend_gain.add(none, half, weight * loss.loss(raw[c], y), distance, decay)
+            self.champion_loss = self.champion_loss * decay + champion_loss
 
-    def choose(self, champion: Config, live: Iterable[Config], charged: int) -> None:
+    def choose(self, policy: Blending, gains: Mapping[Config, BlendGain], charged: int) -> None:
         """Choose who serves next, among the champion and the live challengers."""
-        self.champion = champion
-        self.gains = {c: self.gains.get(c) or BlendGain() for c in live}
-        self.other, self.share = self.policy.choose(self.gains.items(), charged)
-        if self.served_loss > self.champion_loss * (1.0 + self.policy.tolerance):
+        self.other, self.share = policy.choose(gains.items(), charged)
+        if self.served_loss > self.champion_loss * (1.0 + policy.tolerance):
             self.other, self.share = None, 0.0
-        square = 0.0 if self.other is None else self.gains[self.other].square_distance
-        self.max_distance = self.policy.clip * math.sqrt(square)
+        square = 0.0 if self.other is None else gains[self.other].square_distance
+        self.max_distance = policy.clip * math.sqrt(square)

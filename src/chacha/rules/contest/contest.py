@@ -11,36 +11,98 @@ Twin: native/src/rules/contest.hpp
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from chacha.config.arguments import check_part, whole_number
 from chacha.config.config import Config
+from chacha.config.derived_groups import DerivedFeatures
 from chacha.config.describe import describe
+from chacha.config.space import RATES, Interactions, Space
+from chacha.rules.algorithm import Outcome
 from chacha.rules.contest.betting import PairedBetting, Pairing, nan_to_inf
-from chacha.rules.contest.blending import Blend, Blending, Serving
-from chacha.rules.contest.rotation import ELIMINATED, Move, MoveRequest, MoveSource
-from chacha.rules.contest.screen import Screen
-from chacha.rules.contest.screening import CandidateScreen, CandidateWindow, Screening
-from chacha.rules.decisions import (
-    Decision,
-    Eliminated,
-    LeaseDoubled,
-    Promoted,
-    Retired,
-    WentLive,
+from chacha.rules.contest.blending import Blend, BlendGain, Blending
+from chacha.rules.contest.moves import Moves
+from chacha.rules.contest.records import (
+    doubled_record,
+    eliminated_record,
+    promoted_record,
+    retired_record,
 )
-from chacha.rules.head_start import HeadStart, Starting
+from chacha.rules.contest.rotation import ELIMINATED, Move, MoveRequest, MoveSource, OracleMoves
+from chacha.rules.contest.screening import CandidateWindow, Screening
+from chacha.rules.contest.state import Challenger, ContestState
+from chacha.rules.decisions import Decision, WentLive
+from chacha.rules.head_start import FromScratch, HeadStart, Starting
+from chacha.rules.oracle import ConfigOracle
 from chacha.rules.stream_facts import ScoredExample, StreamFacts
 
-__all__ = ["Contest"]
+__all__ = ["Contest", "ContestRules"]
 
 MEMORY = 2000.0  # examples that the champion's usual loss is averaged over
 DOUBLINGS = 12  # of the first lease, at most
 DETHRONED = "dethroned"
+FUNCTION = "a function of the champion and the groups"
 LONGER = 2  # doublings of the first lease for a dethroned champion
 
 
+@dataclass(frozen=True)
+class ContestRules:
+    """The recommended rules.
+
+    Parameters
+    ----------
+    evidence
+        The statistical test for promotions.
+    oracle
+        Proposes challengers for a champion: by default :class:`Moves`, otherwise any function of
+        the champion and the groups, or a :class:`MoveSource`.
+    blending
+        Which models serve.
+    screening
+        How much work goes into ordering the proposals.
+    starting
+        How the model of a challenger starts.
+    first_lease
+        The number of examples in a first lease.
+
+    Examples
+    --------
+    >>> import chacha
+    >>> model = chacha.ChaCha(rules=ContestRules(first_lease=500))
+    >>> model.settings["first_lease"]
+    500
+    """
+
+    evidence: PairedBetting = field(default_factory=PairedBetting)
+    oracle: ConfigOracle | MoveSource | None = None
+    blending: Blending = field(default_factory=Blending)
+    screening: Screening = field(default_factory=Screening)
+    starting: Starting = field(default_factory=HeadStart)
+    first_lease: int = 1000
+
+    def __post_init__(self) -> None:
+        check_part("evidence", self.evidence, PairedBetting, "PairedBetting()")
+        check_part("blending", self.blending, Blending, "Blending() or ChampionServes()")
+        check_part("screening", self.screening, Screening, "Screening()")
+        check_part("starting", self.starting, (FromScratch, HeadStart), "HeadStart()")
+        if not (self.oracle is None or callable(self.oracle)):
+            check_part("oracle", self.oracle, MoveSource, FUNCTION)
+        whole_number("first_lease", self.first_lease, 1)
+
+    def default_space(self, rate: bool, derives: bool) -> Space:
+        """Return what is tuned by default; the pool has a learning `rate`, or `derives` groups."""
+        features = DerivedFeatures(text=False) if derives else None
+        return Space(Interactions(), {"learning_rate": RATES} if rate else {}, features)
+
+    def make_algorithm(self, initial: Config, space: Space, budget: int, seed: int) -> Contest:
+        """Return the algorithm that follows these rules."""
+        return Contest(self, initial, budget, space, seed)
+
+
+@dataclass(frozen=True)
 class Contest:
     """A champion C and at most b - 1 live challengers, each with a pairing against C.
 
@@ -52,256 +114,217 @@ class Contest:
     a promotion, every challenger's time is limited and every move gets its turn.
 
     >>> from types import SimpleNamespace
-    >>> from chacha.losses import Squared
-    >>> from chacha.data.text_parser import parse_line
-    >>> from chacha.rules.contest.rotation import OracleMoves
-    >>> from chacha.rules.stream_facts import ScoredExample
-    >>> facts = SimpleNamespace(groups="ab", sizes={"a": 1, "b": 1}, columns=())
-    >>> oracle = OracleMoves(lambda champion, groups: [champion.with_product(groups)])
-    >>> contest = Contest(Config(), budget=2, moves=oracle, evidence=PairedBetting())
-    >>> [d.kind for d in contest.begin(facts)]
+    >>> from chacha.rules.contest.screen import Screen
+    >>> from chacha.rules.contest.screening import Screening
+    >>> screen = Screen(Screening())
+    >>> facts = SimpleNamespace(groups="ab", sizes={"a": 1, "b": 1}, columns=(), screen=screen)
+    >>> rules = ContestRules(oracle=lambda champion, groups: [champion.with_product(groups)])
+    >>> contest = Contest(rules, Config(), budget=2)
+    >>> state = contest.start()
+    >>> [d.kind for d in contest.begin(state, facts).decisions]
     ['WentLive']
-    >>> while contest.champion == Config():
-    ...     raw = {Config(): 1.0, Config(["ab"]): 0.3}
-    ...     scored = ScoredExample(parse_line("0 |a x |b y"), raw, 1.0, 0.0, 1.0, Squared())
-    ...     decisions = contest.learn(scored, facts)
-    >>> contest.t, [d.kind for d in decisions]
+    >>> while state.champion == Config():
+    ...     losses = {Config(): 1.0, Config(["ab"]): 0.09}
+    ...     _ = contest.charge(state, ScoredExample(losses, served_loss=1.0))
+    ...     decisions, _ = contest.decide(state, facts)
+    >>> state.t, [d.kind for d in decisions]
     (91, ['Promoted'])
     """
 
-    def __init__(
-        self,
-        initial: Config,
-        *,
-        budget: int,
-        moves: MoveSource,
-        evidence: PairedBetting,
-        blending: Blending | None = None,
-        screening: Screening | None = None,
-        starting: Starting | None = None,
-        first_lease: int = 1000,
-    ) -> None:
-        self.champion = initial
-        self.budget, self.moves, self.evidence = budget, moves, evidence
-        self.first_lease = first_lease
-        self.serving = Serving(Blending() if blending is None else blending, initial)
-        self.screening = Screening() if screening is None else screening
-        self.starting = HeadStart() if starting is None else starting
-        self.screen: CandidateScreen = Screen(self.screening)
-        self.t = self.charged = 0  # examples, and those that the champion was charged for
-        self.level = 0.0  # the champion's usual loss
-        self.challenged = 0  # challengers so far, for α
-        self.pairings: dict[Config, Pairing] = {}
-        self.lease: dict[Config, int] = {}
-        self.move_of: dict[Config, Move] = {}
-        self.decide_anyway = False  # fill free slots even if nothing else is decided
-        self.window = CandidateWindow(self.screening)
+    rules: ContestRules
+    initial: Config
+    budget: int
+    space: Space = field(default_factory=lambda: Space(Interactions(), {}))
+    seed: int = 0
 
     @property
-    def B(self) -> list[Config]:
-        """The live challengers, in the order in which they went live."""
-        return list(self.pairings)
+    def starting(self) -> Starting:
+        """How the model of a challenger starts."""
+        return self.rules.starting
 
-    @property
-    def S(self) -> Mapping[Config, object]:
-        """The challengers: only the live ones, as others are proposed when a slot is free."""
-        return self.pairings
+    def start(self) -> ContestState:
+        """Return the state before the first example."""
+        return ContestState(self.initial, self._moves(), CandidateWindow(self.rules.screening))
 
-    @property
-    def live(self) -> tuple[Config, ...]:
-        """The configurations that have a model, the champion first."""
-        return (self.champion, *self.pairings)
+    def _moves(self) -> MoveSource:
+        oracle = self.rules.oracle
+        if oracle is None:
+            return Moves(self.space, self.seed)
+        return oracle if isinstance(oracle, MoveSource) else OracleMoves(oracle)
 
-    @property
-    def incumbent(self) -> Config | Blend:
-        """The model or blend that serves the next example."""
-        return self.serving.by
+    def live(self, state: ContestState) -> tuple[Config, ...]:
+        """Return the configurations that have a model, the champion first."""
+        return (state.champion, *state.challengers)
+
+    def served_by(self, state: ContestState) -> Config | Blend:
+        """Return the model or blend that serves the next example."""
+        return state.serving.by(state.champion)
+
+    def serve(self, state: ContestState, raw: Mapping[Config, float]) -> float:
+        """Return the prediction to serve."""
+        return state.serving.served(state.champion, raw)
 
     def constants(self) -> dict[str, Any]:
-        """Return the other settings, for reports."""
+        """Return the settings of the rules, for reports."""
+        oracle = Moves(self.space, self.seed) if self.rules.oracle is None else self.rules.oracle
         return {
-            "starting": describe(self.starting),
-            "screening": describe(self.screening),
-            "blending": describe(self.serving.policy),
-            "first_lease": self.first_lease,
+            "evidence": describe(self.rules.evidence),
+            "oracle": describe(oracle),
+            "starting": describe(self.rules.starting),
+            "screening": describe(self.rules.screening),
+            "blending": describe(self.rules.blending),
+            "first_lease": self.rules.first_lease,
         }
 
-    def serve(self, raw: Mapping[Config, float]) -> float:
-        """Return the prediction to serve."""
-        return self.serving.served(raw)
-
-    def begin(self, facts: StreamFacts) -> list[Decision]:
+    def begin(self, state: ContestState, facts: StreamFacts) -> Outcome:
         """Start the first challengers."""
-        self.decide_anyway = True
-        return self.decide(facts)
+        state.decide_anyway = True
+        outcome = self.decide(state, facts)
+        if outcome.failures and not state.challengers:
+            state.decide_anyway = False  # the next example begins again
+        return outcome
 
-    def learn(self, scored: ScoredExample, facts: StreamFacts) -> list[Decision]:
-        """Charge all live models for one example, then decide."""
-        self.charge(scored, facts)
-        return self.decide(facts)
+    def begun(self, state: ContestState) -> bool:
+        """Return whether there are challengers, or there never will be any."""
+        return bool(state.challengers) or self.budget < 2
 
-    def charge(self, scored: ScoredExample, facts: StreamFacts) -> None:
-        """Charge all live models for one example; the screen learns the champion's residual."""
-        self.t += 1
-        if scored.weight > 0 and self.champion in scored.raw:
-            self.serving.add(scored.raw, scored.served, scored.y, scored.weight, scored.loss)
-            self._charge(scored)
-            residual = scored.loss.residual(scored.raw[self.champion], scored.y)
-            if isinstance(self.screen, Screen):
-                self.screen.learn(scored.example, residual, len(self.live))
+    def charge(self, state: ContestState, scored: ScoredExample) -> Sequence[Exception]:
+        """Charge all live models for one example, and return the failures of a custom test.
 
-    def _charge(self, scored: ScoredExample) -> None:
-        losses = {c: nan_to_inf(scored.loss.loss(raw, scored.y)) for c, raw in scored.raw.items()}
-        champion_loss = losses[self.champion]
-        for c, pairing in self.pairings.items():
-            if c in losses:
-                pairing.add(champion_loss, losses[c], scored.weight, self.level, self.evidence)
-        if math.isfinite(scored.weight * champion_loss):
-            self.charged += 1
-            share = max(1.0 / self.charged, 1.0 / MEMORY)
-            self.level += share * (scored.weight * champion_loss - self.level)
+        A model that went live after the prediction was made has no loss, and is not charged. If
+        the test fails, it makes no bet.
+        """
+        state.t += 1
+        losses, weight = scored.losses, scored.weight
+        if not weight > 0 or state.champion not in losses:
+            return ()
+        failures: list[Exception] = []
+        decay, champion_loss = self.rules.blending.decay, losses[state.champion]
+        none = weight * champion_loss
+        state.serving.add(weight * scored.served_loss, none, decay)
+        champion_loss = nan_to_inf(champion_loss)
+        for c, challenger in state.challengers.items():
+            if c not in losses:
+                continue
+            half, distance = scored.halves.get(c, math.nan), scored.distances.get(c, math.nan)
+            whole = weight * losses[c]
+            challenger.blend_gain.add(none, weight * half, whole, distance, decay)
+            loss, evidence = nan_to_inf(losses[c]), self.rules.evidence
+            try:
+                challenger.pairing.add(champion_loss, loss, weight, state.level, evidence)
+            except Exception as error:
+                failures.append(error)
+        if math.isfinite(weight * champion_loss):
+            state.charged += 1
+            share = max(1.0 / state.charged, 1.0 / MEMORY)
+            state.level += share * (weight * champion_loss - state.level)
+        return failures
 
-    def decide(self, facts: StreamFacts) -> list[Decision]:
+    def decide(self, state: ContestState, facts: StreamFacts) -> Outcome:
         """Promote, eliminate and end leases by the current evidence; then fill the free slots."""
-        best = max(self.pairings, key=lambda c: self.pairings[c].reached, default=None)
-        if best is not None and self.pairings[best].reached >= 1.0:
-            decisions = self._promote(best)
+        failures: list[Exception] = []
+        reached = {c: challenger.pairing.reached for c, challenger in state.challengers.items()}
+        best = max(reached, key=reached.__getitem__, default=None)
+        if best is not None and reached[best] >= 1.0:
+            decisions = self._promote(state, best)
         else:
-            decisions = [d for c in self.B for d in self._decide_on(c)]
-        if decisions or self.decide_anyway:
-            self.decide_anyway = False
-            decisions += self._fill(facts)
-        self.serving.choose(self.champion, self.pairings, self.charged)
-        return decisions
+            decisions = [d for c in state.B for d in self._decide_on(state, c)]
+        if decisions or state.decide_anyway:
+            state.decide_anyway = False
+            decisions += self._fill(state, facts, failures)
+        gains = {c: challenger.blend_gain for c, challenger in state.challengers.items()}
+        state.serving.choose(self.rules.blending, gains, state.charged)
+        return Outcome(decisions, failures)
 
-    def _decide_on(self, c: Config) -> list[Decision]:
+    def _decide_on(self, state: ContestState, c: Config) -> list[Decision]:
         """Eliminate a challenger that is worse; retire or renew one at the end of its lease."""
-        pairing, rules = self.pairings[c], self.evidence
-        if pairing.odds_against >= rules.eliminates and pairing.n >= rules.patience:
-            eliminated = _eliminated(self.t, c, self.champion, pairing, rules)
-            return [eliminated, self._retire(c, eliminated=True)]
-        if pairing.n < self.lease[c]:
+        challenger, evidence = state.challengers[c], self.rules.evidence
+        pairing = challenger.pairing
+        if pairing.odds_against >= evidence.eliminates and pairing.n >= evidence.patience:
+            eliminated = eliminated_record(state.t, c, state.champion, pairing, evidence)
+            return [eliminated, self._retire(state, c, eliminated=True)]
+        if pairing.n < challenger.lease:
             return []
         odds, before = pairing.odds, pairing.odds_before
-        if odds < rules.renews * before:
-            return [self._retire(c, eliminated=False)]
+        if odds < evidence.renews * before:
+            return [self._retire(state, c, eliminated=False)]
         pairing.odds_before = odds
         pairing.restart()
-        self.lease[c] *= 2
-        return [_doubled(self.t, c, self.lease[c], pairing, odds)]
+        challenger.lease *= 2
+        return [doubled_record(state.t, c, challenger.lease, pairing, odds)]
 
-    def _retire(self, c: Config, eliminated: bool) -> Decision:
-        n, move = self.pairings[c].n, self.move_of[c]
+    def _retire(self, state: ContestState, c: Config, eliminated: bool) -> Decision:
+        n, move = state.challengers[c].pairing.n, state.challengers[c].move
         if move.kind != DETHRONED:
-            self.moves.ended(move, n, eliminated, self._rests(move, eliminated))
-        return self._leave(c, eliminated)
+            state.moves.ended(move, n, eliminated, self._rests(state, move, eliminated))
+        return _leave(state, c, eliminated)
 
-    def _leave(self, c: Config, eliminated: bool) -> Decision:
-        pairing = self.pairings[c]
-        self.forget(c)
-        return _retired(self.t, c, pairing, eliminated)
-
-    def forget(self, c: Config) -> None:
-        """Drop the state of a challenger that leaves."""
-        for states in (self.pairings, self.lease, self.move_of):
-            states.pop(c)
-        self.serving.gains.pop(c, None)
-
-    def withdraw(self, c: Config) -> None:
+    def withdraw(self, state: ContestState, c: Config) -> None:
         """Forget a challenger that the learner refused to start, and free its slot."""
-        move = self.move_of[c]
-        until = self._rests(move, eliminated=True)
-        self.moves.ended(move, self.first_lease, eliminated=True, until=until)
-        self.forget(c)
-        self.decide_anyway = True
+        move = state.challengers[c].move
+        until = self._rests(state, move, eliminated=True)
+        state.moves.ended(move, self.rules.first_lease, eliminated=True, until=until)
+        del state.challengers[c]
+        state.decide_anyway = True
 
-    def _promote(self, c: Config) -> list[Decision]:
+    def _promote(self, state: ContestState, c: Config) -> list[Decision]:
         """C ← c; the others leave, and the dethroned champion stays with a new pairing."""
-        old, pairing, move = self.champion, self.pairings[c], self.move_of[c]
-        decisions: list[Decision] = [_promoted(self.t, c, old, pairing, self.evidence)]
-        decisions += [self._leave(other, eliminated=False) for other in self.B if other != c]
-        self.forget(c)
-        self.champion = c
-        self.moves.crowned(None if move.kind == DETHRONED else move, old)
-        self._pair(Move(DETHRONED, "", old, LONGER))
+        old, winner = state.champion, state.challengers[c]
+        decisions: list[Decision] = [
+            promoted_record(state.t, c, old, winner.pairing, self.rules.evidence)
+        ]
+        dethroned = self._challenger(state, Move(DETHRONED, "", old, LONGER))
+        decisions += [_leave(state, other, eliminated=False) for other in state.B if other != c]
+        state.champion, state.challengers = c, {}
+        state.moves.crowned(None if winner.move.kind == DETHRONED else winner.move, old)
+        self._pair(state, dethroned)
         return decisions
 
-    def _pair(self, move: Move) -> None:
-        """Start the pairing of a new challenger."""
-        self.challenged += 1
-        c = move.config
-        pairing = Pairing(self.challenged, self.evidence.needed(self.challenged))
+    def _challenger(self, state: ContestState, move: Move) -> Challenger:
+        """Return a new challenger, whose evidence begins with the next example."""
+        number = state.challenged + 1
+        pairing = Pairing(number, self.rules.evidence.needed(number))
         pairing.restart()
-        self.pairings[c], self.move_of[c] = pairing, move
-        self.lease[c] = self._lease(move.tried)
+        return Challenger(pairing, BlendGain(), self._lease(move.tried), move)
 
-    def _rests(self, move: Move, eliminated: bool) -> int:
+    def _pair(self, state: ContestState, challenger: Challenger) -> None:
+        state.challenged += 1
+        state.challengers[challenger.move.config] = challenger
+
+    def _rests(self, state: ContestState, move: Move, eliminated: bool) -> int:
         """Return when an ended move may return: it rests for the length of its next lease."""
-        return self.t + self._lease(move.tried + (ELIMINATED if eliminated else 1))
+        return state.t + self._lease(move.tried + (ELIMINATED if eliminated else 1))
 
     def _lease(self, tried: int) -> int:
-        return self.first_lease << min(tried, DOUBLINGS)
+        return self.rules.first_lease << min(tried, DOUBLINGS)
 
-    def _fill(self, facts: StreamFacts) -> list[Decision]:
-        """Start challengers in the free slots."""
-        if self.budget < 2:
-            return []
-        C, groups, columns = self.champion, facts.groups, facts.columns
-        self.window.set(self.screen, C, facts, partial(self.moves.candidates, C, groups, columns))
+    def _fill(
+        self, state: ContestState, facts: StreamFacts, failures: list[Exception]
+    ) -> list[Decision]:
+        """Start challengers in the free slots.
+
+        If the oracle fails, nothing is proposed; it is called again after the next example.
+        """
         decisions: list[Decision] = []
-        while len(self.pairings) < self.budget - 1:
-            live = {self.move_of[c]: pairing.n for c, pairing in self.pairings.items()}
-            move = self.moves.next(MoveRequest(C, groups, self.screen, live, self.t, columns))
-            if move is None or move.config in self.live:
-                break
-            self._pair(move)
-            decisions.append(WentLive(self.t, move.config, self.lease[move.config], move.why))
+        if self.budget < 2:
+            return decisions
+        C, groups, columns, screen = state.champion, facts.groups, facts.columns, facts.screen
+        try:
+            candidates = partial(state.moves.candidates, C, groups, columns)
+            state.window.set(screen, C, facts, candidates)
+            while len(state.challengers) < self.budget - 1:
+                live = {each.move: each.pairing.n for each in state.challengers.values()}
+                move = state.moves.next(MoveRequest(C, groups, screen, live, state.t, columns))
+                if move is None or move.config == C or move.config in state.challengers:
+                    break
+                challenger = self._challenger(state, move)
+                self._pair(state, challenger)
+                decisions.append(WentLive(state.t, move.config, challenger.lease, move.why))
+        except Exception as error:
+            failures.append(error)
+            state.decide_anyway = True
         return decisions
 
 
-def _promoted(
-    t: int, c: Config, dethroned: Config, pairing: Pairing, rules: PairedBetting
-) -> Promoted:
-    """Return the record of a promotion.
-
-    >>> won = Pairing(1, needed=40.0, n=10, wealth=50.0, champion_loss=20.0, loss=5.0)
-    >>> decision = _promoted(99, Config(["ab"]), Config(), won, PairedBetting())
-    >>> decision.odds, decision.upper, decision.champion_lower
-    (51.0, 0.5, 2.0)
-    """
-    n, margin = pairing.n, rules.margin * pairing.champion_loss / pairing.n
-    losses = pairing.loss / n, pairing.champion_loss / n
-    odds, needed = pairing.odds, pairing.needed
-    return Promoted(t, c, dethroned, n, *losses, margin, odds=odds, needed=needed)
-
-
-def _eliminated(
-    t: int, c: Config, champion: Config, pairing: Pairing, rules: PairedBetting
-) -> Eliminated:
-    """Return the record of an elimination.
-
-    >>> lost = Pairing(1, needed=40.0, n=10, against=30.0, champion_loss=5.0, loss=20.0)
-    >>> _eliminated(99, Config(["ab"]), Config(), lost, PairedBetting()).odds
-    31.0
-    """
-    n, odds = pairing.n, pairing.odds_against
-    losses = pairing.loss / n, pairing.champion_loss / n
-    return Eliminated(t, c, champion, n, *losses, odds=odds, needed=rules.eliminates)
-
-
-def _doubled(t: int, c: Config, lease: int, pairing: Pairing, odds: float) -> LeaseDoubled:
-    """Return the record of a doubled lease.
-
-    >>> _doubled(99, Config(["ab"]), 2000, Pairing(1, needed=40.0, n=1000), odds=14.0).lease
-    2000
-    """
-    return LeaseDoubled(t, c, lease, pairing.n, odds=odds, needed=pairing.needed)
-
-
-def _retired(t: int, c: Config, pairing: Pairing, eliminated: bool) -> Retired:
-    """Return the record of a challenger that left its slot.
-
-    >>> _retired(99, Config(["ab"]), Pairing(1, needed=40.0, n=1000), eliminated=False).odds
-    1.0
-    """
-    return Retired(t, c, pairing.n, eliminated, odds=pairing.odds, needed=pairing.needed)
+def _leave(state: ContestState, c: Config, eliminated: bool) -> Decision:
+    return retired_record(state.t, c, state.challengers.pop(c).pairing, eliminated)

@@ -104,8 +104,10 @@ class Screen:
     turn comes. `derive` is called with the names of these groups.
     """
 
-    def __init__(self, policy: Screening) -> None:
-        self.policy = policy
+    def __init__(
+        self, policy: Screening, derive: Callable[[Iterable[str]], None] = lambda names: None
+    ) -> None:
+        self.policy, self.derive = policy, derive
         self.candidates: list[CandidateLearner] = []
         self.turn = self.rounds = 0
         self.credit = 0.0
@@ -113,7 +115,6 @@ class Screen:
         self.examples = 0
         self.active: dict[str, int] = {}  # features by group, summed over all examples
         self._sizes: Mapping[str, int] = {}
-        self.derive: Callable[[Iterable[str]], None] = lambda names: None
 
     @property
     def products(self) -> Sequence[Product]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chacha.rules.paper.bounds import Bound, Evidence, SampleComplexity, better_than, worse_than
-from chacha.rules.paper.champion import ChampionChallengers
+from chacha.rules.paper.champion import ChampionChallengers, PaperRules
 from chacha.rules.paper.comparators import (
     AggressiveScheduling,
     Exhaustive,
@@ -13,6 +13,7 @@ from chacha.rules.paper.comparators import (
 from chacha.rules.paper.default_oracle import DefaultOracle, second_order_products
 from chacha.rules.paper.flow2 import Flow2
 from chacha.rules.paper.scheduler import Scheduler
+from chacha.rules.paper.state import PaperState
 
 __all__ = [
     "AggressiveScheduling",
@@ -22,6 +23,8 @@ __all__ = [
     "Evidence",
     "Exhaustive",
     "Flow2",
+    "PaperRules",
+    "PaperState",
     "RandomChallengers",
     "SampleComplexity",
     "Scheduler",

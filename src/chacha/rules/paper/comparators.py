@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from random import Random
 
 from chacha.config.config import Config
-from chacha.rules.decisions import Decision
+from chacha.rules.algorithm import Outcome
 from chacha.rules.paper.champion import ChampionChallengers
 from chacha.rules.paper.scheduler import FOREVER, Scheduler
+from chacha.rules.paper.state import PaperState
 from chacha.rules.stream_facts import StreamFacts
 
 __all__ = ["AggressiveScheduling", "Exhaustive", "RandomChallengers", "WithoutChampion"]
@@ -22,20 +23,24 @@ __all__ = ["AggressiveScheduling", "Exhaustive", "RandomChallengers", "WithoutCh
 class NoLeases(Scheduler):
     """b - 1 random challengers, live forever."""
 
-    def choose(self, S: Sequence[Config], n_min: int) -> Config:
+    def choose(
+        self, S: Sequence[Config], lease: dict[Config, int], rng: Random, n_min: int
+    ) -> Config:
         """Algorithm 3 with a lease that never ends."""
-        return super().choose(S, FOREVER)
+        return super().choose(S, lease, rng, FOREVER)
 
 
 class Everyone(NoLeases):
     """All challengers, live forever, in the order of their proposal."""
 
-    def __init__(self, budget: int, rng: Random) -> None:
-        super().__init__(FOREVER, rng)  # the limit on live models is ignored
+    def __init__(self, budget: int) -> None:
+        super().__init__(FOREVER)  # the limit on live models is ignored
 
-    def choose(self, S: Sequence[Config], n_min: int) -> Config:
+    def choose(
+        self, S: Sequence[Config], lease: dict[Config, int], rng: Random, n_min: int
+    ) -> Config:
         """Return the first in order, with a lease that never ends."""
-        self.lease[S[0]] = FOREVER
+        lease[S[0]] = FOREVER
         return S[0]
 
 
@@ -61,7 +66,7 @@ class RandomChallengers(ChampionChallengers):
 
     >>> import chacha
     >>> def begun(variant, seed):
-    ...     model = chacha.ChaCha(algorithm=variant, budget=3, seed=seed)
+    ...     model = chacha.ChaCha.paper(algorithm=variant, budget=3, seed=seed)
     ...     _ = model.learn_one({"a": 1.0, "b": 2.0, "c": 3.0, "d": 4.0}, 1.0)
     ...     return [str(live.config) for live in model.live]
     >>> begun(RandomChallengers, seed=1)
@@ -73,9 +78,8 @@ class RandomChallengers(ChampionChallengers):
 
     scheduling = NoLeases
 
-    @property
-    def tested(self) -> tuple[Config, ...]:
-        """Nothing: no challenger is promoted or eliminated."""
+    def tested(self, state: PaperState) -> tuple[Config, ...]:
+        """Return nothing: no challenger is promoted or eliminated."""
         return ()
 
 
@@ -92,7 +96,7 @@ class Exhaustive(RandomChallengers):
 class AggressiveScheduling(ChampionChallengers):
     """ChaCha-AggressiveScheduling: leases only, without regard for performance.
 
-    >>> AggressiveScheduling.scheduling(5, Random(0)).stays(upper=1.0, middle=2.0)
+    >>> AggressiveScheduling.scheduling(5).stays(upper=1.0, middle=2.0)
     False
     """
 
@@ -105,34 +109,32 @@ class WithoutChampion(AggressiveScheduling):
     The champion's lease ends like any other, and its model is dropped then. Without a model it has
     no bound, so no challenger is tested against it.
 
-    >>> WithoutChampion.scheduling(5, Random(0)).slots
+    >>> WithoutChampion.scheduling(5).slots
     5
     """
 
     scheduling = NoSlotForTheChampion
 
-    @property
-    def live(self) -> tuple[Config, ...]:
-        """The configurations that have a model; the champion first, if it has one."""
-        others = tuple(c for c in self.B if c != self.champion)
-        return (self.champion, *others) if self.champion in self.standing else others
+    def live(self, state: PaperState) -> tuple[Config, ...]:
+        """Return the configurations that have a model; the champion first, if it has one."""
+        others = tuple(c for c in state.B if c != state.champion)
+        return (state.champion, *others) if state.champion in state.standing else others
 
-    @property
-    def tested(self) -> tuple[Config, ...]:
-        """While the champion is live, the other live configurations in S."""
-        if self.champion not in self.standing:
+    def tested(self, state: PaperState) -> tuple[Config, ...]:
+        """Return the other live configurations in S, while the champion is live."""
+        if state.champion not in state.standing:
             return ()
-        return tuple(c for c in self.B if c in self.S and c != self.champion)
+        return tuple(c for c in state.B if c in state.S and c != state.champion)
 
-    def begin(self, facts: StreamFacts) -> list[Decision]:
+    def begin(self, state: PaperState, facts: StreamFacts) -> Outcome:
         """As in Algorithm 1, but the initial configuration joins S, with the first lease."""
-        self._expand(facts)
-        if self.S and self.champion not in self.S:
-            self.S = {self.champion: None, **self.S}
-            self.B = [self.champion]
-            self.scheduler.lease[self.champion] = self._n_min(facts)
-        return self._schedule(facts, self._bounds(facts))
+        failures = self._expand(state, facts)
+        if state.S and state.champion not in state.S:
+            state.S = {state.champion: None, **state.S}
+            state.B = [state.champion]
+            state.lease[state.champion] = self._n_min(facts)
+        return Outcome(self._schedule(state, facts, self._bounds(state, facts)), failures)
 
-    def _crown(self, c: Config) -> None:
+    def _crown(self, state: PaperState, c: Config) -> None:
         """C ← c; all keep their slots and leases."""
-        self.champion = c
+        state.champion = c

@@ -21,18 +21,16 @@ class Scheduler:
 
     Comments give the paper's line numbers.
 
-    >>> scheduler = Scheduler(budget=3, rng=Random(0))
-    >>> B, decisions = scheduler.schedule([], [Config(["ab"]), Config(["ac"])], {}, {}, n_min=10)
+    >>> S = [Config(["ab"]), Config(["ac"])]
+    >>> B, decisions = Scheduler(budget=3).schedule([], S, {}, {}, {}, Random(0), n_min=10)
     >>> [str(c) for c in B]
     ['interactions ac', 'interactions ab']
     >>> decisions[0].kind, decisions[0].lease
     ('WentLive', 10)
     """
 
-    def __init__(self, budget: int, rng: Random) -> None:
+    def __init__(self, budget: int) -> None:
         self.budget = budget
-        self.rng = rng
-        self.lease: dict[Config, int] = {}
 
     @property
     def slots(self) -> int:
@@ -45,12 +43,15 @@ class Scheduler:
         S: Collection[Config],
         n: Mapping[Config, int],
         upper: Mapping[Config, float],
+        lease: dict[Config, int],
+        rng: Random,
         n_min: int,
         t: int = 0,
     ) -> tuple[list[Config], list[Decision]]:
         """Algorithm 2: return the new live challengers and the decisions, stops before starts.
 
-        `n` and `upper` hold the examples and upper bounds of the live challengers `B`.
+        `n` and `upper` hold the examples and upper bounds of the live challengers `B`. `lease`
+        holds the lease of every challenger that was ever live, and is updated.
         """
         crowded = len(S) > self.budget
         live = [c for c in B if c in S or not crowded]  # 2-4
@@ -58,31 +59,33 @@ class Scheduler:
         bounded = [upper[c] for c in live if upper[c] < inf]
         middle = median(bounded) if bounded else inf
         for c in tuple(live):  # 5
-            if n[c] >= self.lease[c]:  # 6
-                self.lease[c] *= 2  # 7
-                doubled.append(LeaseDoubled(t, c, lease=self.lease[c], n=n[c]))
+            if n[c] >= lease[c]:  # 6
+                lease[c] *= 2  # 7
+                doubled.append(LeaseDoubled(t, c, lease=lease[c], n=n[c]))
                 if crowded and not self.stays(upper[c], middle):  # 8
                     live.remove(c)  # 9
         waiting = [c for c in S if c not in live] if len(live) < self.slots else []
         while len(live) < self.slots and waiting:  # 10
-            live.append(self.choose(waiting, n_min))  # 11-12
+            live.append(self.choose(waiting, lease, rng, n_min))  # 11-12
             waiting.remove(live[-1])
         stopped = [c for c in B if c not in live]
         started = [c for c in live if c not in B]  # 13: these get an empty model
         decisions = doubled + [Retired(t, c, n=n[c], eliminated=c not in S) for c in stopped]
         for c in stopped:
             if c not in S:
-                del self.lease[c]
-        return live, decisions + [WentLive(t, c, lease=self.lease[c]) for c in started]  # 14
+                del lease[c]
+        return live, decisions + [WentLive(t, c, lease=lease[c]) for c in started]  # 14
 
     def stays(self, upper: float, middle: float) -> bool:
         """Line 8: a challenger not above the median of the live upper bounds keeps its slot."""
         return not upper > middle
 
-    def choose(self, S: Sequence[Config], n_min: int) -> Config:
+    def choose(
+        self, S: Sequence[Config], lease: dict[Config, int], rng: Random, n_min: int
+    ) -> Config:
         """Algorithm 3: return a random challenger that was never live, else the shortest lease."""
-        if pending := [c for c in S if c not in self.lease]:  # 1-2
-            c = pending[int(self.rng.random() * len(pending))]  # 3
-            self.lease[c] = n_min
+        if pending := [c for c in S if c not in lease]:  # 1-2
+            c = pending[int(rng.random() * len(pending))]  # 3
+            lease[c] = n_min
             return c  # 4
-        return min(S, key=self.lease.__getitem__)  # 5
+        return min(S, key=lease.__getitem__)  # 5

@@ -1,0 +1,39 @@
+"""Checks of arguments: a wrong one is refused by its name, with what would be right."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import Any
+
+from chacha.errors import ConfigError
+
+__all__ = ["check_part", "whole_number"]
+
+
+def whole_number(name: str, value: Any, least: int, about: str = "") -> int:
+    """Return the value as an int of at least `least`, or raise an error that names the setting.
+
+    >>> whole_number("budget", 0, 1)
+    Traceback (most recent call last):
+    chacha.errors.ConfigError: budget must be a whole number of at least 1, got 0
+    """
+    try:
+        number = -1 if isinstance(value, bool) else index(value)
+    except TypeError:
+        number = least - 1
+    if number < least:
+        rule = f"a whole number of at least {least}{about}"
+        raise ConfigError(f"{name} must be {rule}, got {value!r}")
+    return number
+
+
+def check_part(name: str, part: object, kinds: type | tuple[type, ...], such_as: str) -> None:
+    """Raise an error for a part of the wrong type, such as a name instead of an object.
+
+    >>> check_part("loss", "logistic", float, "Squared() or Logistic()")
+    Traceback (most recent call last):
+    chacha.errors.ConfigError: loss must be an object such as Squared() or Logistic(), \
+got 'logistic'
+    """
+    if isinstance(part, type) or not isinstance(part, kinds):
+        raise ConfigError(f"{name} must be an object such as {such_as}, got {part!r}")

@@ -1,0 +1,185 @@
+"""The specification of a model: all that models with equal constructor arguments share.
+
+A specification never changes. A model is a specification and what changes: a driver with the state
+of the rules, and a pool with the models. Thousands of models in one process share a specification.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, TypedDict, cast
+from weakref import WeakValueDictionary
+
+from chacha.config.arguments import check_part, whole_number
+from chacha.config.config import Config
+from chacha.config.space import Choice, Domain, Interactions, Space
+from chacha.errors import ConfigError
+from chacha.losses import Loss, Squared, check_scale
+from chacha.pools.base import Derives, LivePool
+from chacha.pools.native import NativePool
+from chacha.rules.algorithm import Algorithm
+from chacha.rules.contest.contest import ContestRules
+from chacha.rules.oracle import ConfigOracle
+from chacha.rules.paper.bounds import Evidence
+from chacha.rules.paper.champion import ChampionChallengers, PaperRules
+
+__all__ = ["PaperSettings", "Rules", "Settings", "SpaceLike", "Specification", "split_settings"]
+
+Rules = ContestRules | PaperRules
+SpaceLike = Mapping[str, Interactions | Domain] | Space
+
+
+class CommonSettings(TypedDict, total=False):
+    """The settings of :class:`ChaCha` apart from its rules, as keyword arguments."""
+
+    budget: int
+    space: SpaceLike | None
+    init: Mapping[str, Any] | None
+    pool: LivePool | None
+    loss: Loss | None
+    seed: int
+    baseline: bool
+    keep_decisions: int
+    max_pending: int
+    ticket_life: int
+
+
+class Settings(CommonSettings, total=False):
+    """The settings of :class:`ChaCha`, as keyword arguments."""
+
+    rules: Rules | None
+
+
+class PaperSettings(CommonSettings, total=False):
+    """The settings of :class:`ChaCha` and of the paper's rules, as keyword arguments."""
+
+    evidence: Evidence
+    algorithm: type[ChampionChallengers] | None
+    oracle: ConfigOracle | None
+    lease_factor: int
+
+
+def split_settings(settings: PaperSettings) -> tuple[dict[str, Any], CommonSettings]:
+    """Return the settings of the paper's rules, and the other settings.
+
+    >>> split_settings({"budget": 3, "lease_factor": 10})
+    ({'lease_factor': 10}, {'budget': 3})
+    """
+    names = {field.name for field in fields(PaperRules)}
+    rules = {name: value for name, value in settings.items() if name in names}
+    return rules, cast("CommonSettings", {k: v for k, v in settings.items() if k not in names})
+
+
+@dataclass(frozen=True, eq=False)
+class Specification:
+    """The rules, the space, the loss and the initial configuration of a model.
+
+    >>> from chacha.pools import NativePool
+    >>> one = Specification.of(NativePool(), budget=3, init={"learning_rate": 0.1})
+    >>> Specification.of(NativePool(), budget=3, init={"learning_rate": 0.1}) is one
+    True
+    """
+
+    rules: Rules
+    space: Space
+    loss: Loss
+    initial: Config
+    budget: int
+    seed: int
+    algorithm: Algorithm[Any]
+
+    @classmethod
+    def of(
+        cls,
+        pool: LivePool,
+        *,
+        budget: int = 5,
+        space: SpaceLike | None = None,
+        init: Mapping[str, Any] | None = None,
+        rules: Rules | None = None,
+        loss: Loss | None = None,
+        seed: int = 0,
+    ) -> Specification:
+        """Return the specification for these arguments: the same one for equal arguments."""
+        budget = whole_number("budget", budget, 1, " (live models, the champion included)")
+        seed = whole_number("seed", seed, 0)
+        rules = ContestRules() if rules is None else rules
+        check_part("rules", rules, (ContestRules, PaperRules), "ContestRules() or PaperRules()")
+        loss = Squared() if loss is None else loss
+        _check_loss(loss)
+        try:
+            key = _key((_kind(pool), budget, space, init, rules, loss, seed))
+            if (shared := _SHARED.get(key)) is not None:
+                return shared
+        except TypeError:  # a part is not hashable; then the specification is not shared
+            key = None
+        new = cls._make(pool, budget, space, init, rules, loss, seed)
+        if key is not None:
+            _SHARED[key] = new
+        return new
+
+    @classmethod
+    def _make(
+        cls,
+        pool: LivePool,
+        budget: int,
+        space: SpaceLike | None,
+        init: Mapping[str, Any] | None,
+        rules: Rules,
+        loss: Loss,
+        seed: int,
+    ) -> Specification:
+        if space is None:
+            rate = pool.default("learning_rate") is not None
+            space = rules.default_space(rate, isinstance(pool, Derives))
+        space = Space.of(space)
+        if space.features is not None and not isinstance(pool, Derives):
+            raise ConfigError(
+                f"{type(pool).__name__} cannot use derived groups; leave features out, or "
+                "use the native pool"
+            )
+        init = {**loss.options, **(init or {})}
+        tuned = space.domains.get("loss_function")
+        trained = tuned.options if isinstance(tuned, Choice) else [init.get("loss_function")]
+        check_scale(loss, trained)
+        initial = space.initial(init, pool.default)
+        algorithm = cast("Algorithm[Any]", rules.make_algorithm(initial, space, budget, seed))
+        return cls(rules, space, loss, initial, budget, seed, algorithm)
+
+    @property
+    def observed_bits(self) -> int:
+        """The number of bits of the hashes by which distinct features are counted."""
+        bits = self.initial.values.get("bit_precision", 18)
+        return min(bits, 20) if isinstance(bits, int) else 18
+
+
+_SHARED: WeakValueDictionary[Hashable, Specification] = WeakValueDictionary()
+
+
+def _kind(pool: LivePool) -> Hashable:
+    """Return what a specification needs to know of a pool: its class, if that says everything."""
+    return NativePool if type(pool) is NativePool else cast("Hashable", pool)
+
+
+def _check_loss(loss: Loss) -> None:
+    if isinstance(loss, type) or not hasattr(loss, "proxy"):
+        raise ConfigError(f"loss must be an object such as Squared() or Logistic(), got {loss!r}")
+
+
+def _key(value: Any) -> Hashable:
+    """Return a value as a dictionary key; values of different types have different keys.
+
+    >>> _key({"rate": 1}) == _key({"rate": 1}), _key(1) == _key(1.0)
+    (True, False)
+    """
+    if isinstance(value, Mapping):
+        return type(value), tuple((key, _key(value[key])) for key in sorted(value))
+    if isinstance(value, (list, tuple)):
+        return type(value), tuple(map(_key, value))
+    if isinstance(value, float):
+        return float, repr(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return type(value), tuple(_key(getattr(value, field.name)) for field in fields(value))
+    hash(value)
+    return type(value), value
