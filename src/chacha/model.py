@@ -13,7 +13,8 @@ from chacha.config.describe import describe
 from chacha.config.space import Choice, Domain, Interactions, Space
 from chacha.drivers import make_driver
 from chacha.drivers.base import Core
-from chacha.drivers.native_dicts import FastPath
+from chacha.drivers.native_dicts import DictPlans, FastPath
+from chacha.drivers.native_tickets import NativePendingExample
 from chacha.drivers.records import Chunk, LiveModel, Step, Summary
 from chacha.export.champion_file import load_champion, save_champion, settings_of
 from chacha.intake import ExampleLike, Intake
@@ -36,9 +37,11 @@ from chacha.rules.progressive_loss import ProgressiveLoss
 from chacha.rules.stream_facts import StreamFacts
 from chacha.sources import OnBad, Skipped, Source, TableSpec, open_source
 from chacha.streaming import NO_LIMIT, StreamPass
-from chacha.tickets import Ticket, Tickets
+from chacha.tickets import PendingExample, Ticket, Tickets
 
 __all__ = ["ChaCha"]
+
+Pending = PendingExample | NativePendingExample
 
 
 class ChaCha:
@@ -155,8 +158,10 @@ class ChaCha:
         )
         self.skipped = Skipped()
         self.reader, self._labelled = self._intake.reader, self._intake.labelled
-        self._fast_path = FastPath(self._driver, self.reader)
-        self._tickets = Tickets(max_pending, ticket_life)
+        self._fast_path = FastPath(
+            self._driver, self.reader, DictPlans(), keeps_past=bool(self._intake.past_groups)
+        )
+        self._tickets: Tickets[Pending] = Tickets(max_pending, ticket_life)
 
     @classmethod
     def paper(cls, **settings: Unpack[Settings]) -> ChaCha:
@@ -322,15 +327,16 @@ class ChaCha:
         Traceback (most recent call last):
         chacha.errors.TicketError: ticket 0 already has its label; a label counts once
         """
+        if (pending := self._fast_path.ask(x)) is not None:
+            return self._tickets.issue(pending.asked.prediction, pending)
         example = replace(self._intake.example(x), label=None)  # the label comes with tell()
         self._fix_groups(x)
         self._driver.begin(example)
         example = self._driver.with_derived(example, self._intake.past_groups)
         forecast = self._driver.predict(example)
+        self._fast_path.add_plan(x)
         served = self.loss_function.served(forecast.served)
-        ticket = Ticket(self._tickets.next, served, example, forecast)
-        self._tickets.add(ticket)
-        return ticket
+        return self._tickets.issue(served, PendingExample(example, forecast))
 
     def tell(self, ticket: Ticket | int, y: float, weight: float | None = None) -> list[Decision]:
         """Learn the label of an asked example, and return the decisions that followed.
@@ -338,9 +344,19 @@ class ChaCha:
         `ticket` is a ticket of :meth:`ask` or its number. A second label for the same ticket is
         an error.
         """
-        waiting = self._tickets.find(ticket)
-        example = self._labelled(waiting.example, y, weight)
-        return self._driver.learn(example, self._tickets.take(waiting).forecast).decisions
+        number, pending = self._tickets.take(ticket)
+        if isinstance(pending, NativePendingExample):
+            decisions = self._fast_path.tell(pending, y, weight)
+            if decisions is not None:
+                return decisions
+        try:
+            example = self._labelled(pending.example, y, weight)
+        except BaseException:
+            self._tickets.put_back(number, pending)
+            raise
+        if isinstance(pending, NativePendingExample):
+            return self._fast_path.tell_checked(pending, example, weight is None)
+        return self._driver.learn(example, pending.forecast).decisions
 
     def run(
         self,

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 import chacha
 from chacha import ChaCha, Config, Decision, Example, Interactions, LogUniform, ReferencePool
 from chacha.config.space import Domain
+from chacha.drivers.native import NativeDriver
 from chacha.pools.vw import VWPool
 from chacha.rulebook import Settings
 from chacha.rules import ProgressiveLoss
@@ -239,13 +240,23 @@ def test_a_late_label_is_charged_to_what_was_predicted_then() -> None:
     assert m._driver.served.total - before == 25.0
 
 
-def test_a_model_that_restarted_since_is_not_charged() -> None:
-    m = model(budget=3, space={"interactions": Interactions()})
+@pytest.mark.parametrize("pool", [chacha.NativePool, ReferencePool])
+def test_a_model_that_restarted_since_is_not_charged(
+    pool: Callable[[], chacha.pools.LivePool],
+) -> None:
+    m = model(budget=3, space={"interactions": Interactions()}, pool=pool())
     m.learn_one("1 |a x |b y |c z")
     ticket = m.ask("|a x |b y |c z")
     challenger = m.core.B[0]
+    if isinstance(m._driver, NativeDriver):
+        numbers = dict(m._driver.native.models)
+        m.pool.stop(challenger)
+        m.pool.start(challenger)
+        assert m._driver.native.models == numbers, "the new model has the number of the old one"
+        m._driver._push()
+        m._driver._pull()
+    m._driver._incarnations[challenger] = 999  # it was retired and restarted
     n = standing(m)[challenger].n
-    m._driver._incarnations[challenger] = 999  # as if it had been retired and restarted
     m.tell(ticket, 1.0)
     assert standing(m)[challenger].n == n
     assert standing(m)[m.champion].n == 2
@@ -415,6 +426,9 @@ def test_presets() -> None:
         ({"budget": True}, "budget"),
         ({"lease_factor": 0}, "lease_factor"),
         ({"max_pending": 0}, "max_pending"),
+        ({"max_pending": 1.5}, "max_pending must be a whole number of at least 1, got 1.5"),
+        ({"ticket_life": 1.5}, "ticket_life must be a whole number of at least 1, got 1.5"),
+        ({"ticket_life": True}, "ticket_life"),
         ({"keep_decisions": -1}, "keep_decisions"),
         ({"seed": None}, "seed"),
         ({"pool": "vw"}, "pool must be an object"),
