@@ -119,8 +119,8 @@ may wait (max_pending), each until 100 later ones were issued (ticket_life)
         self._issuer = os.urandom(8)  # tells the tickets of two models apart, also when pickled
         self._waiting: dict[int, P] = {}  # by number
         self._oldest = 0  # the least number that may wait
-        # The last that got their label.
-        self._answered: deque[int] = deque(maxlen=min(self.max_pending, MOST_ANSWERED))
+        # The last that got their label: one more than `max_pending`, which put_back() may remove.
+        self._answered: deque[int] = deque(maxlen=min(self.max_pending + 1, MOST_ANSWERED))
 
     def __len__(self) -> int:
         return len(self._waiting)

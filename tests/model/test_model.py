@@ -333,11 +333,13 @@ def test_a_failure_is_raised_once_by_the_call_that_failed() -> None:
     assert m.challengers == m.live_challengers == ()
 
 
-def test_the_label_on_an_asked_line_is_ignored() -> None:
-    m = model(pool=ReferencePool())
+@pytest.mark.parametrize("pool", [chacha.NativePool, ReferencePool])
+def test_the_label_on_an_asked_line_is_ignored(pool: Callable[[], chacha.pools.LivePool]) -> None:
+    m = model(pool=pool())
     ticket = m.ask("100 |a x |b y")
     m.tell(ticket, 1.0)
-    assert (m.observed.low, m.observed.high) == (1.0, 1.0)
+    m.tell(m.ask("100 |a x |b y"), 2.0)
+    assert (m.observed.low, m.observed.high) == (1.0, 2.0)
 
 
 def test_an_oracle_that_fails_at_a_promotion_leaves_all_consistent() -> None:

@@ -174,9 +174,11 @@ class PyEngine {
     return static_cast<int>(engine_.step(&forecast));
   }
 
+  // Counts the groups and features of an asked line; a label in it is ignored.
   bool observe(std::string_view line) {
     const auto held = lock();
     if (!engine_.parse(line)) return false;
+    engine_.example().labelled = false;
     engine_.observe();
     return true;
   }
