@@ -50,8 +50,7 @@ class DictPlan {
       : number_(next_number()), size_(size), inner_sizes_(inner_sizes) {
     for (const auto& [outer, inner, group, name, missing] : entries) {
       const std::uint32_t hash = hash_name(name, group_seed(group));
-      const std::uint32_t missing_hash =
-          missing.empty() ? 0 : hash_name(name, group_seed(missing));
+      const std::uint32_t missing_hash = missing.empty() ? 0 : hash_name(name, group_seed(missing));
       entries_.push_back({outer, inner, group, name, missing, hash, missing_hash});
     }
   }

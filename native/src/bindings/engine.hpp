@@ -143,8 +143,7 @@ class PyEngine {
     if (!dicts_.read(read_by, dict, engine_.example())) return std::nullopt;
     SavedExample example(engine_.example());
     engine_.order_runs(dicts_);
-    return predicted(
-        {number_, std::move(example), {}, nb::borrow(plan), dicts_.words(), {}});
+    return predicted({number_, std::move(example), {}, nb::borrow(plan), dicts_.words(), {}});
   }
 
   // Learns an asked example, and charges the models for what they predicted then. Returns what

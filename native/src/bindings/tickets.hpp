@@ -82,10 +82,10 @@ struct Asked {
   nb::object line;
   nb::object plan;
   DictRows::Words words;
-  std::vector<Prediction> predictions;  // of all live models
-  double served = 0.0;                  // raw
-  double baseline = 0.0;                // raw; 0 without a baseline
-  double prediction = 0.0;              // as the user gets it
+  std::vector<Prediction> predictions;                       // of all live models
+  double served = 0.0;                                       // raw
+  double baseline = 0.0;                                     // raw; 0 without a baseline
+  double prediction = 0.0;                                   // as the user gets it
   std::tuple<std::uint32_t, std::uint32_t, double> serving;  // champion, other model, its share
 
   // The predictions of the models that are still the same.

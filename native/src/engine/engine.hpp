@@ -201,7 +201,7 @@ class Engine {
   ObservedStream observed_;
   std::vector<std::unique_ptr<Bank>> banks_;
   std::vector<Model> models_;
-  std::uint64_t started_ = 0;  // models so far
+  std::uint64_t started_ = 0;                // models so far
   std::vector<std::vector<float>> by_lane_;  // predictions, per bank
 
   ServedLoss loss_;
