@@ -90,7 +90,7 @@ class Ticket:
         return hash((self._number, self._issuer))
 
     def __reduce__(self) -> tuple[type[Ticket], tuple[int, float, Server, bytes]]:
-        """Pickle what users see; the model that issued the ticket has the rest."""
+        """Pickle the public values only: the model that issued the ticket keeps the example."""
         server = _PickledServer(self.served_by)
         return Ticket, (self._number, self._prediction, server, self._issuer)
 
@@ -116,7 +116,7 @@ may wait (max_pending), each until 100 later ones were issued (ticket_life)
         self.life = whole_number("ticket_life", life, 1)
         self.next = 0
         self.expired = 0
-        self._issuer = os.urandom(8)  # tells the tickets of two models apart, also when pickled
+        self._issuer = os.urandom(8)  # unlike that of any other model, also in other processes
         self._waiting: dict[int, P] = {}  # by number
         self._oldest = 0  # the least number that may wait
         # The last that got their label: one more than `max_pending`, which put_back() may remove.

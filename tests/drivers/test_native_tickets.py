@@ -339,7 +339,7 @@ def test_many_plans_in_one_model() -> None:
 
 
 def test_plans_shared_by_threads() -> None:
-    """Models in threads of their own share plans; results are those of single models."""
+    """Six models in six threads share plans; each gives the results of a model that shares none."""
     plans, shape, n = DictPlans(), flat, 400
     models = [sharing(plans, budget=3, first_lease=50) for _ in range(6)]
     predictions: list[list[float]] = [[] for _ in models]

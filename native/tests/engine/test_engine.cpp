@@ -230,7 +230,7 @@ TEST(a_forecast_is_charged_instead_of_a_prediction) {
   CHECK_EQ(setting.engine.standing(setting.models[1]).n, 1);
 }
 
-TEST(a_model_is_told_from_a_stopped_one_with_its_number) {
+TEST(an_incarnation_is_never_repeated) {
   Engine engine(18, best_kernel());
   const std::uint32_t first = engine.start(18, {}, {});
   const std::uint32_t second = engine.start(18, {}, {});
