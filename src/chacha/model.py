@@ -15,6 +15,7 @@ from chacha.config.describe import describe
 from chacha.config.space import Space
 from chacha.drivers import make_driver
 from chacha.drivers.native_dicts import FastPath
+from chacha.drivers.native_tickets import NativePendingExample
 from chacha.drivers.records import Chunk, LiveModel, Step, Summary
 from chacha.export.champion_file import load_champion, save_champion, settings_of
 from chacha.intake import ExampleLike, Intake
@@ -37,9 +38,11 @@ from chacha.specification import (
     split_settings,
 )
 from chacha.streaming import NO_LIMIT, StreamPass
-from chacha.tickets import Ticket, Tickets
+from chacha.tickets import PendingExample, Ticket, Tickets
 
 __all__ = ["ChaCha"]
+
+Pending = PendingExample | NativePendingExample
 
 
 class ChaCha:
@@ -132,8 +135,10 @@ class ChaCha:
         self._lock = self._driver.lock
         self.skipped = Skipped()
         self.reader, self._labelled = self._intake.reader, self._intake.labelled
-        self._fast_path = FastPath(self._driver, self.reader)
-        self._tickets = Tickets(max_pending, ticket_life)
+        self._fast_path = FastPath(
+            self._driver, self.reader, spec.plans, keeps_past=bool(self._intake.past_groups)
+        )
+        self._tickets: Tickets[Pending] = Tickets(max_pending, ticket_life)
 
     @classmethod
     def paper(cls, **settings: Unpack[PaperSettings]) -> ChaCha:
@@ -342,15 +347,16 @@ class ChaCha:
         chacha.errors.TicketError: ticket 0 already has its label; a label counts once
         """
         with self._lock:
+            if (pending := self._fast_path.ask(x)) is not None:
+                return self._tickets.issue(pending.asked.prediction, pending)
             example = replace(self._intake.example(x), label=None)  # the label comes with tell()
             self._fix_groups(x)
             self._driver.begin(example)
             example = self._driver.with_derived(example, self._intake.past_groups)
             forecast = self._driver.predict(example)
+            self._fast_path.add_plan(x)
             served = self.loss_function.served(forecast.served)
-            ticket = Ticket(self._tickets.next, served, example, forecast)
-            self._tickets.add(ticket)
-            return ticket
+            return self._tickets.issue(served, PendingExample(example, forecast))
 
     def tell(self, ticket: Ticket | int, y: float, weight: float | None = None) -> list[Decision]:
         """Learn the label of an asked example, and return the decisions that followed.
@@ -359,9 +365,19 @@ class ChaCha:
         an error.
         """
         with self._lock:
-            waiting = self._tickets.find(ticket)
-            example = self._labelled(waiting.example, y, weight)
-            return self._driver.learn(example, self._tickets.take(waiting).forecast).decisions
+            number, pending = self._tickets.take(ticket)
+            if isinstance(pending, NativePendingExample):
+                decisions = self._fast_path.tell(pending, y, weight)
+                if decisions is not None:
+                    return decisions
+            try:
+                example = self._labelled(pending.example, y, weight)
+            except BaseException:
+                self._tickets.put_back(number, pending)
+                raise
+            if isinstance(pending, NativePendingExample):
+                return self._fast_path.tell_checked(pending, example, weight is None)
+            return self._driver.learn(example, pending.forecast).decisions
 
     def run(
         self,

@@ -14,6 +14,7 @@ from weakref import WeakValueDictionary
 from chacha.config.arguments import check_part, whole_number
 from chacha.config.config import Config
 from chacha.config.space import Choice, Domain, Interactions, Space
+from chacha.drivers.native_dicts import DictPlans
 from chacha.errors import ConfigError
 from chacha.losses import Loss, Squared, check_scale
 from chacha.pools.base import Derives, LivePool
@@ -88,6 +89,8 @@ class Specification:
     budget: int
     seed: int
     algorithm: Algorithm[Any]
+    plans: DictPlans
+    """How dicts are read; shared, because most models of a kind see dicts with the same keys."""
 
     @classmethod
     def of(
@@ -145,7 +148,7 @@ class Specification:
         check_scale(loss, trained)
         initial = space.initial(init, pool.default)
         algorithm = cast("Algorithm[Any]", rules.make_algorithm(initial, space, budget, seed))
-        return cls(rules, space, loss, initial, budget, seed, algorithm)
+        return cls(rules, space, loss, initial, budget, seed, algorithm, DictPlans())
 
     @property
     def observed_bits(self) -> int:

@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from dataclasses import dataclass, field
+import os
+from collections import deque
 from operator import index
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
+from chacha.config.arguments import whole_number
 from chacha.config.config import Config
 from chacha.data.example import Example
 from chacha.drivers.base import Forecast
-from chacha.errors import ConfigError, TicketError
+from chacha.errors import TicketError
 from chacha.rules.contest.blending import Blend
 
-__all__ = ["Ticket", "Tickets"]
+__all__ = ["PendingExample", "Server", "Ticket", "Tickets"]
+
+MOST_ANSWERED = 2**62  # a deque cannot be longer
 
 
-@dataclass(frozen=True, slots=True)
-class Ticket:
-    """The result of :meth:`ChaCha.ask`: a prediction, and the forecast to be charged later.
+class Server(Protocol):
+    """Anything that names the model of a prediction."""
 
-    >>> import chacha
-    >>> chacha.ChaCha.paper(pool=chacha.ReferencePool()).ask({"a": 1.0}).prediction
-    0.0
-    """
+    @property
+    def served_by(self) -> Config | Blend:
+        """The configuration whose model made the prediction, or a blend of two."""
 
-    number: int
-    prediction: float
-    example: Example = field(repr=False)
-    forecast: Forecast = field(repr=False)
+
+P = TypeVar("P", bound=Server)
+
+
+class PendingExample(NamedTuple):
+    """An example that waits for its label, and the forecast to be charged then."""
+
+    example: Example
+    forecast: Forecast
 
     @property
     def served_by(self) -> Config | Blend:
@@ -35,18 +42,69 @@ class Ticket:
         return self.forecast.served_by
 
 
-def _number_text(ticket: Ticket | int) -> str:
-    return str(ticket.number) if isinstance(ticket, Ticket) else repr(ticket)
+class _PickledServer(NamedTuple):
+    served_by: Config | Blend
 
 
-class Tickets:
+class Ticket:
+    """The result of :meth:`ChaCha.ask`: a prediction that waits for its label.
+
+    >>> import chacha
+    >>> ticket = chacha.ChaCha.paper(pool=chacha.ReferencePool()).ask({"a": 1.0})
+    >>> ticket
+    Ticket(number=0, prediction=0.0)
+    >>> print(ticket.served_by)
+    no interactions
+    """
+
+    __slots__ = ("_issuer", "_number", "_pending", "_prediction")
+
+    def __init__(self, number: int, prediction: float, pending: Server, issuer: bytes) -> None:
+        self._number, self._prediction = number, prediction
+        self._pending, self._issuer = pending, issuer
+
+    @property
+    def number(self) -> int:
+        """The number of the ticket, which :meth:`ChaCha.tell` accepts as well."""
+        return self._number
+
+    @property
+    def prediction(self) -> float:
+        """The served prediction."""
+        return self._prediction
+
+    @property
+    def served_by(self) -> Config | Blend:
+        """The configuration whose model made the prediction, or a blend of two."""
+        return self._pending.served_by
+
+    def __repr__(self) -> str:
+        return f"Ticket(number={self._number}, prediction={self._prediction})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Ticket):
+            return NotImplemented
+        return self._number == other._number and self._issuer == other._issuer
+
+    def __hash__(self) -> int:
+        return hash((self._number, self._issuer))
+
+    def __reduce__(self) -> tuple[type[Ticket], tuple[int, float, Server, bytes]]:
+        """Pickle the public values only: the model that issued the ticket keeps the example."""
+        server = _PickledServer(self.served_by)
+        return Ticket, (self._number, self._prediction, server, self._issuer)
+
+
+class Tickets(Generic[P]):
     """The waiting tickets: at most `max_pending`, each until `life` later ones were issued.
 
     >>> tickets = Tickets(max_pending=2, life=100)
-    >>> for number in range(3):
-    ...     tickets.add(Ticket(tickets.next, 0.0, example=None, forecast=None))
+    >>> [tickets.issue(0.5, pending).number for pending in "abc"]
+    [0, 1, 2]
     >>> len(tickets), tickets.expired
     (2, 1)
+    >>> tickets.take(1)
+    (1, 'b')
     >>> tickets.take(0)
     Traceback (most recent call last):
     chacha.errors.TicketError: ticket 0 has expired, or got its label long ago: at most 2 tickets \
@@ -54,56 +112,81 @@ may wait (max_pending), each until 100 later ones were issued (ticket_life)
     """
 
     def __init__(self, max_pending: int, life: int) -> None:
-        if max_pending < 1 or life < 1:
-            raise ConfigError(
-                f"max_pending and ticket_life must be at least 1, got {max_pending}, {life}"
-            )
-        self.max_pending, self.life = max_pending, life
+        self.max_pending = whole_number("max_pending", max_pending, 1)
+        self.life = whole_number("ticket_life", life, 1)
         self.next = 0
         self.expired = 0
-        self._waiting: OrderedDict[int, Ticket] = OrderedDict()
-        self._answered: OrderedDict[int, None] = OrderedDict()  # the last that got their label
+        self._issuer = os.urandom(8)  # unlike that of any other model, also in other processes
+        self._waiting: dict[int, P] = {}  # by number
+        self._oldest = 0  # the least number that may wait
+        # The last that got their label: one more than `max_pending`, which put_back() may remove.
+        self._answered: deque[int] = deque(maxlen=min(self.max_pending + 1, MOST_ANSWERED))
 
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def add(self, ticket: Ticket) -> None:
-        """Add a ticket; the oldest expire to make room."""
-        self.next = ticket.number + 1
-        self._waiting[ticket.number] = ticket
-        while self._waiting:
-            oldest = next(iter(self._waiting))
-            if len(self._waiting) <= self.max_pending and self.next - oldest <= self.life:
-                break
-            del self._waiting[oldest]
-            self.expired += 1
+    def issue(self, prediction: float, pending: P) -> Ticket:
+        """Return a new ticket for an example that waits; the oldest expire to make room."""
+        number = self.next
+        self.next = number + 1
+        self._waiting[number] = pending
+        if len(self._waiting) > self.max_pending or number - self._oldest >= self.life:
+            self._expire()
+        return Ticket(number, prediction, pending, self._issuer)
 
-    def find(self, ticket: Ticket | int) -> Ticket:
-        """Return a waiting ticket, or raise an error that says why it does not wait."""
-        try:
-            number = ticket.number if isinstance(ticket, Ticket) else index(ticket)
-        except TypeError:
-            number = -1
-        if not 0 <= number < self.next:
-            raise TicketError(f"ticket {_number_text(ticket)} was never issued by this model")
-        if number in self._answered:
-            raise TicketError(f"ticket {number} already has its label; a label counts once")
-        waiting = self._waiting.get(number)
-        if waiting is None:
-            raise TicketError(
-                f"ticket {number} has expired, or got its label long ago: at most "
-                f"{self.max_pending} tickets may wait (max_pending), each until {self.life} later "
-                "ones were issued (ticket_life)"
-            )
-        if isinstance(ticket, Ticket) and ticket is not waiting and ticket != waiting:
+    def take(self, ticket: Ticket | int) -> tuple[int, P]:
+        """Remove a waiting ticket, and return its number and its example.
+
+        A ticket that does not wait is an error, which says why.
+        """
+        number = ticket._number if isinstance(ticket, Ticket) else _number(ticket)
+        pending = self._waiting.pop(number, None)
+        if pending is None:
+            raise TicketError(self._why_not(ticket, number))
+        if isinstance(ticket, Ticket) and ticket._issuer != self._issuer:
+            self._waiting[number] = pending
             raise TicketError(f"ticket {number} belongs to another model")
-        return waiting
+        self._answered.append(number)
+        if number == self._oldest:
+            self._skip_answered()
+        return number, pending
 
-    def take(self, ticket: Ticket | int) -> Ticket:
-        """Remove a waiting ticket, and return it."""
-        waiting = self.find(ticket)
-        del self._waiting[waiting.number]
-        self._answered[waiting.number] = None
-        while len(self._answered) > self.max_pending:
-            self._answered.popitem(last=False)
-        return waiting
+    def put_back(self, number: int, pending: P) -> None:
+        """Let the ticket that was taken last wait again: its label was refused."""
+        self._waiting[number] = pending
+        self._answered.pop()
+        self._oldest = min(self._oldest, number)
+
+    def _expire(self) -> None:
+        """Remove the oldest tickets until the limits hold."""
+        self._skip_answered()
+        while len(self._waiting) > self.max_pending or self.next - self._oldest > self.life:
+            del self._waiting[self._oldest]
+            self.expired += 1
+            self._skip_answered()
+
+    def _skip_answered(self) -> None:
+        """Advance to the oldest ticket that waits. Each number is passed once."""
+        while self._oldest < self.next and self._oldest not in self._waiting:
+            self._oldest += 1
+
+    def _why_not(self, ticket: Ticket | int, number: int) -> str:
+        """Return why a ticket does not wait."""
+        if not 0 <= number < self.next:
+            text = number if isinstance(ticket, Ticket) else repr(ticket)
+            return f"ticket {text} was never issued by this model"
+        if number in self._answered:
+            return f"ticket {number} already has its label; a label counts once"
+        return (
+            f"ticket {number} has expired, or got its label long ago: at most "
+            f"{self.max_pending} tickets may wait (max_pending), each until {self.life} later "
+            "ones were issued (ticket_life)"
+        )
+
+
+def _number(ticket: int) -> int:
+    """Return the number as an int; -1, which no ticket has, if it is none."""
+    try:
+        return index(ticket)
+    except TypeError:
+        return -1

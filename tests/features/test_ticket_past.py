@@ -13,6 +13,7 @@ import pytest
 import chacha
 from chacha import PairedBetting
 from chacha.config.derived_groups import DerivedFeatures
+from chacha.tickets import PendingExample
 from tests.support.derived_runs import TARGET, early_model, results
 
 POOLS: dict[str, Callable[[], Any]] = {
@@ -27,6 +28,12 @@ class PlainEvidence(PairedBetting):
     """The same bets; the engine does not know this class, so the Python driver runs."""
 
 
+def asked_example(ticket: chacha.Ticket) -> chacha.Example:
+    """The example that a ticket keeps, with its past."""
+    assert isinstance(ticket._pending, PendingExample)
+    return ticket._pending.example
+
+
 @pytest.mark.parametrize("pool", POOLS)
 def test_a_ticket_keeps_the_past_as_it_was(pool: str) -> None:
     names = ["ewma(label,0.5)", "lag(a,1)", "lag(label,2)"]
@@ -37,13 +44,13 @@ def test_a_ticket_keeps_the_past_as_it_was(pool: str) -> None:
         for _ in range(2)
     )
     tickets = [model.ask({"a": 1.0, "b": 5.0}), model.ask({"a": 2.0, "b": 6.0})]
-    past = [[f.value for f in t.example.groups["lag(label,2)"]] for t in tickets]
+    past = [[f.value for f in asked_example(t).groups["lag(label,2)"]] for t in tickets]
     assert past == [[], []], "no label has come"
     model.tell(tickets[1], 7.0)
     tickets.append(model.ask({"a": 3.0, "b": 7.0}))
     model.tell(tickets[0], 8.0)
     tickets.append(model.ask({"a": 4.0, "b": 8.0}))
-    assert [t.example.body.partition(" |ewma")[2] for t in tickets] == [
+    assert [asked_example(t).body.partition(" |ewma")[2] for t in tickets] == [
         "(label,0.5) |lag(a,1) |lag(label,2)",
         "(label,0.5) |lag(a,1) |lag(label,2)",
         "(label,0.5) label:7.0 |lag(a,1) a.1:2.0 |lag(label,2) label.1:7.0",
@@ -54,13 +61,13 @@ def test_a_ticket_keeps_the_past_as_it_was(pool: str) -> None:
     model.tell(tickets[3], 9.0)
     model.tell(tickets[2], 10.0)
     # What is learned are the features of the ticket: a model that is given them learns the same.
-    replayed = [replay.ask(t.example.body) for t in tickets]
-    assert [t.example.body for t in replayed] == [t.example.body for t in tickets]
+    replayed = [replay.ask(asked_example(t).body) for t in tickets]
+    assert [asked_example(t).body for t in replayed] == [asked_example(t).body for t in tickets]
     for i, y in ((1, 7.0), (0, 8.0), (3, 9.0), (2, 10.0)):
         replay.tell(replayed[i], y)
     assert [d.to_json() for d in model.decisions] == [d.to_json() for d in replay.decisions]
     for ticket in tickets:
-        raw, other = (m._driver.predict(ticket.example).raw for m in (model, replay))
+        raw, other = (m._driver.predict(asked_example(ticket)).raw for m in (model, replay))
         assert raw == other
     assert any(value != 0.0 for value in raw.values())
 

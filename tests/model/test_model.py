@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 import chacha
 from chacha import ChaCha, Config, Decision, Example, Interactions, LogUniform, ReferencePool
 from chacha.config.space import Domain
+from chacha.drivers.native import NativeDriver
 from chacha.pools.vw import VWPool
 from chacha.rules import ProgressiveLoss
 from chacha.rules.paper import PaperState
@@ -239,13 +240,22 @@ def test_a_late_label_is_charged_to_what_was_predicted_then() -> None:
     assert m._driver.served.total - before == 25.0
 
 
-def test_a_model_that_restarted_since_is_not_charged() -> None:
-    m = model(budget=3, space={"interactions": Interactions()})
+@pytest.mark.parametrize("pool", [chacha.NativePool, ReferencePool])
+def test_a_model_that_restarted_since_is_not_charged(
+    pool: Callable[[], chacha.pools.LivePool],
+) -> None:
+    m = model(budget=3, space={"interactions": Interactions()}, pool=pool())
     m.learn_one("1 |a x |b y |c z")
     ticket = m.ask("|a x |b y |c z")
     challenger = m.live_challengers[0]
+    if isinstance(m._driver, NativeDriver):
+        numbers = dict(m._driver.native.models)
+        m.pool.stop(challenger)
+        m.pool.start(challenger)
+        assert m._driver.native.models == numbers, "the new model has the number of the old one"
+        m._driver._write(m._driver._state)
+    m._driver._incarnations[challenger] = 999  # it was retired and restarted
     n = standing(m)[challenger].n
-    m._driver._incarnations[challenger] = 999  # as if it had been retired and restarted
     m.tell(ticket, 1.0)
     assert standing(m)[challenger].n == n
     assert standing(m)[m.champion].n == 2
@@ -322,11 +332,13 @@ def test_a_failure_is_raised_once_by_the_call_that_failed() -> None:
     assert m.challengers == m.live_challengers == ()
 
 
-def test_the_label_on_an_asked_line_is_ignored() -> None:
-    m = model(pool=ReferencePool())
+@pytest.mark.parametrize("pool", [chacha.NativePool, ReferencePool])
+def test_the_label_on_an_asked_line_is_ignored(pool: Callable[[], chacha.pools.LivePool]) -> None:
+    m = model(pool=pool())
     ticket = m.ask("100 |a x |b y")
     m.tell(ticket, 1.0)
-    assert (m.observed.low, m.observed.high) == (1.0, 1.0)
+    m.tell(m.ask("100 |a x |b y"), 2.0)
+    assert (m.observed.low, m.observed.high) == (1.0, 2.0)
 
 
 def test_an_oracle_that_fails_at_a_promotion_leaves_all_consistent() -> None:
@@ -415,6 +427,9 @@ def test_presets() -> None:
         ({"budget": True}, "budget"),
         ({"lease_factor": 0}, "lease_factor"),
         ({"max_pending": 0}, "max_pending"),
+        ({"max_pending": 1.5}, "max_pending must be a whole number of at least 1, got 1.5"),
+        ({"ticket_life": 1.5}, "ticket_life must be a whole number of at least 1, got 1.5"),
+        ({"ticket_life": True}, "ticket_life"),
         ({"keep_decisions": -1}, "keep_decisions"),
         ({"seed": None}, "seed"),
         ({"pool": "vw"}, "pool must be an object"),

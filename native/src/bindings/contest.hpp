@@ -124,10 +124,7 @@ void bind_contest(nb::class_<PyEngine>& type) {
       .def_prop_ro("serving",
                    [](PyEngine& self) {
                      const auto held = self.lock();
-                     const ContestState& contest = self.engine().contest().state();
-                     const std::uint32_t champion = self.engine().incumbent();
-                     if (!contest.serving.blends()) return std::tuple(champion, champion, 0.0);
-                     return std::tuple(champion, contest.other().model, contest.serving.share);
+                     return self.serving();
                    })
       .def("set_screen",
            [](PyEngine& self,

@@ -10,16 +10,20 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cfloat>
 #include <cmath>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "bindings/arrays.hpp"
 #include "bindings/columns.hpp"
 #include "bindings/dicts.hpp"
+#include "bindings/tickets.hpp"
 #include "engine/engine.hpp"
 
 namespace chacha {
@@ -45,7 +49,8 @@ class Buffer {
 // An engine that one thread uses at a time.
 class PyEngine {
  public:
-  PyEngine(int bits, const std::string& kernel) : engine_(bits, choose(kernel)) {}
+  PyEngine(int bits, const std::string& kernel)
+      : number_(next_number()), engine_(bits, choose(kernel)) {}
 
   static const Kernel* choose(const std::string& name) {
     const Kernel* kernel = name.empty() ? best_kernel() : kernel_named(name.c_str());
@@ -96,10 +101,10 @@ class PyEngine {
     return engine_.loss().served(engine_.served_now());
   }
 
-  std::optional<double> serve_dict(DictPlan& plan, nb::handle dict) {
+  std::optional<double> serve_dict(const DictPlan& plan, nb::handle dict) {
     const auto held = lock();
-    if (!plan.read(dict, engine_.groups(), engine_.example())) return std::nullopt;
-    engine_.order_runs(plan);
+    if (!dicts_.read(plan, dict, engine_.example())) return std::nullopt;
+    engine_.order_runs(dicts_);
     engine_.predict();
     return engine_.loss().served(engine_.served_now());
   }
@@ -112,25 +117,67 @@ class PyEngine {
     return static_cast<int>(engine_.step());
   }
 
-  int learn_dict(DictPlan& plan, nb::handle dict, nb::handle y, nb::handle weight) {
+  int learn_dict(const DictPlan& plan, nb::handle dict, nb::handle y, nb::handle weight) {
     const auto held = lock();
-    if (!plan.read(dict, engine_.groups(), engine_.example())) return -1;
-    engine_.order_runs(plan);
+    if (!dicts_.read(plan, dict, engine_.example())) return -1;
+    engine_.order_runs(dicts_);
     if (!set_label(y, weight)) return -1;
     return static_cast<int>(engine_.step());
   }
 
-  int tell(std::string_view line, const std::vector<std::pair<std::uint32_t, double>>& raw,
-           double served, double baseline) {
+  // Predicts an example whose label comes late; nothing if it needs a closer look. A label in the
+  // line is ignored.
+  std::optional<Asked> ask_line(const nb::str& line) {
+    const auto held = lock();
+    const auto text = utf8_of(line);
+    if (!text || !parse_line(*text, engine_.groups(), engine_.example())) return std::nullopt;
+    SavedExample example(engine_.example());
+    text_.line = *text;
+    engine_.order_runs(text_);
+    return predicted({number_, std::move(example), line, {}, {}, {}});
+  }
+
+  std::optional<Asked> ask_dict(nb::handle_t<DictPlan> plan, nb::handle dict) {
+    const auto held = lock();
+    const DictPlan& read_by = *nb::inst_ptr<DictPlan>(plan);
+    if (!dicts_.read(read_by, dict, engine_.example())) return std::nullopt;
+    SavedExample example(engine_.example());
+    engine_.order_runs(dicts_);
+    return predicted({number_, std::move(example), {}, nb::borrow(plan), dicts_.words(), {}});
+  }
+
+  // Learns an asked example, and charges the models for what they predicted then. Returns what
+  // learn_line does.
+  int tell(const Asked& asked, nb::handle y, nb::handle weight) {
+    const auto held = lock();
+    if (asked.engine != number_) throw std::invalid_argument("another engine was asked");
+    asked.example.restore(engine_.example(), engine_.groups());
+    if (asked.plan.is_valid()) {
+      dicts_.recall(*nb::inst_ptr<DictPlan>(asked.plan), asked.words);
+      engine_.order_runs(dicts_);
+    } else {
+      text_.line = utf8_of(asked.line).value();
+      engine_.order_runs(text_);
+    }
+    if (!set_label(y, weight)) return -1;
+    asked.forecast(engine_, forecast_);
+    return static_cast<int>(engine_.step(&forecast_));
+  }
+
+  // The same for a line of text with its label, and for the given predictions.
+  int tell_line(std::string_view line, const std::vector<std::pair<std::uint32_t, double>>& raw,
+                double served, double baseline) {
     const auto held = lock();
     const Forecast forecast{raw, served, baseline};
     if (!engine_.parse(line) || !engine_.take_label()) return -1;
     return static_cast<int>(engine_.step(&forecast));
   }
 
+  // Counts the groups and features of an asked line; a label in it is ignored.
   bool observe(std::string_view line) {
     const auto held = lock();
     if (!engine_.parse(line)) return false;
+    engine_.example().labelled = false;
     engine_.observe();
     return true;
   }
@@ -162,6 +209,14 @@ class PyEngine {
     return {static_cast<int>(progress.status), progress.at, progress.examples};
   }
 
+  // The models that serve: the champion, the challenger blended in, and its share.
+  std::tuple<std::uint32_t, std::uint32_t, double> serving() const {
+    const std::uint32_t champion = engine_.incumbent();
+    const ContestState& contest = engine_.contest().state();
+    if (!contest.serving.blends()) return {champion, champion, 0.0};
+    return {champion, contest.other().model, contest.serving.share};
+  }
+
   nb::tuple take_record() {
     Record result;
     {
@@ -178,6 +233,28 @@ class PyEngine {
   }
 
  private:
+  static std::uint64_t next_number() {
+    static std::atomic<std::uint64_t> last{0};
+    return ++last;
+  }
+
+  // Predicts the current example for all models.
+  Asked predicted(Asked asked) {
+    engine_.predict();
+    asked.predictions.reserve(engine_.number_limit());
+    for (std::uint32_t model = 0; model < engine_.number_limit(); ++model) {
+      const std::uint64_t incarnation = engine_.incarnation(model);
+      if (incarnation != 0) asked.predictions.push_back({model, incarnation, engine_.raw(model)});
+    }
+    asked.served = engine_.served_now();
+    asked.prediction = engine_.loss().served(asked.served);
+    if (engine_.baseline() >= 0) {
+      asked.baseline = engine_.raw(static_cast<std::uint32_t>(engine_.baseline()));
+    }
+    asked.serving = serving();
+    return asked;
+  }
+
   // Sets the label and the weight that came beside the example, if any.
   bool set_label(nb::handle y, nb::handle weight) {
     Example& example = engine_.example();
@@ -199,7 +276,11 @@ class PyEngine {
     return engine_.take_label();
   }
 
+  std::uint64_t number_;  // no other engine of the process has it
   Engine engine_;
+  DictRows dicts_{engine_.groups()};
+  TextNames text_;     // of an asked line
+  Forecast forecast_;  // of an asked example
   std::mutex mutex_;
 };
 

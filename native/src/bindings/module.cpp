@@ -16,6 +16,7 @@
 #include "bindings/derivation.hpp"
 #include "bindings/dicts.hpp"
 #include "bindings/engine.hpp"
+#include "bindings/tickets.hpp"
 #include "data/text_parser.hpp"
 #include "engine/engine.hpp"
 #include "vw/numbers.hpp"
@@ -69,6 +70,7 @@ NB_MODULE(_native, module) {
 
   bind_columns(module);
   bind_dicts(module);
+  bind_tickets(module);
 
   nb::class_<PyEngine> engine(module, "Engine", nb::is_weak_referenceable());
   bind_contest(engine);
@@ -98,7 +100,10 @@ NB_MODULE(_native, module) {
       .def("serve_dict", &PyEngine::serve_dict)
       .def("learn_line", &PyEngine::learn_line, "line"_a, "y"_a.none(), "weight"_a.none())
       .def("learn_dict", &PyEngine::learn_dict, "plan"_a, "x"_a, "y"_a.none(), "weight"_a.none())
-      .def("tell", &PyEngine::tell)
+      .def("ask_line", &PyEngine::ask_line)
+      .def("ask_dict", &PyEngine::ask_dict)
+      .def("tell", &PyEngine::tell, "asked"_a, "y"_a.none(), "weight"_a.none())
+      .def("tell_line", &PyEngine::tell_line)
       .def("observe", &PyEngine::observe)
       .def("advance_text", &PyEngine::advance_text)
       .def("advance_columns", &PyEngine::advance_columns)

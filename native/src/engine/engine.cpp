@@ -69,6 +69,7 @@ std::uint32_t Engine::start(int bits, const Options& options,
     drop_empty_banks();
     throw;
   }
+  model.incarnation = ++started_;
   models_[number] = std::move(model);
   derivation_.need(std::move(needed));
   return static_cast<std::uint32_t>(number);

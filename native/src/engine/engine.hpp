@@ -86,6 +86,13 @@ class Engine {
   void set_state(std::uint32_t model, const ModelState& state) {
     live(model).bank->set_state(live(model).lane, state);
   }
+  // All models have numbers below this one.
+  std::uint32_t number_limit() const { return static_cast<std::uint32_t>(models_.size()); }
+  // A number that no other start of any model has, so that a model is not mistaken for a stopped
+  // one that had its number; 0 if no model has that number now.
+  std::uint64_t incarnation(std::uint32_t model) const {
+    return model < models_.size() ? models_[model].incarnation : 0;
+  }
 
   // The current example. A line that is parsed must stay in memory until it is learned.
   Example& example() { return example_; }
@@ -127,6 +134,7 @@ class Engine {
     live(model);
     baseline_ = static_cast<int>(model);
   }
+  int baseline() const { return baseline_; }  // model, or -1
   void wait_for(Wait what) { waiting_ = what; }
 
   // Predicts, charges and learns the current example.
@@ -157,6 +165,7 @@ class Engine {
   struct Model {
     Bank* bank = nullptr;
     std::uint32_t lane = 0;
+    std::uint64_t incarnation = 0;
     std::vector<GroupList> products;  // groups in the order of the configuration
     ProgressiveLoss standing;         // while it is not a contender; then race_ has it
     double raw = 0.0;
@@ -191,6 +200,7 @@ class Engine {
   ObservedStream observed_;
   std::vector<std::unique_ptr<Bank>> banks_;
   std::vector<Model> models_;
+  std::uint64_t started_ = 0;                // models so far
   std::vector<std::vector<float>> by_lane_;  // predictions, per bank
 
   ServedLoss loss_;

@@ -230,6 +230,21 @@ TEST(a_forecast_is_charged_instead_of_a_prediction) {
   CHECK_EQ(setting.engine.standing(setting.models[1]).n, 1);
 }
 
+TEST(an_incarnation_is_never_repeated) {
+  Engine engine(18, best_kernel());
+  const std::uint32_t first = engine.start(18, {}, {});
+  const std::uint32_t second = engine.start(18, {}, {});
+  CHECK_EQ(engine.number_limit(), 2U);
+  const std::uint64_t before = engine.incarnation(second);
+  CHECK(before > engine.incarnation(first));
+  engine.stop(second);
+  CHECK_EQ(engine.incarnation(second), 0U);
+  CHECK_EQ(engine.incarnation(7), 0U);
+  CHECK_EQ(engine.start(18, {}, {}), second);
+  CHECK(engine.incarnation(second) > before);
+  CHECK_EQ(engine.baseline(), -1);
+}
+
 // Predictions below the smallest label become that label: 0 as long as no label is below it.
 TEST(a_prediction_below_0_is_raised_to_plain_0) {
   for (const char* kernel : {"plain", "avx2", "avx512"}) {

@@ -12,9 +12,9 @@ from chacha.compare.methods import Method, method_named
 from chacha.compare.outcome import Outcome
 from chacha.compare.result_cache import ResultCache, default_cache_dir
 from chacha.compare.workers import TaskReport, Workers
+from chacha.config.arguments import whole_number
 from chacha.errors import ConfigError, DataError
 from chacha.resources import cores
-from chacha.config.arguments import whole_number
 
 __all__ = ["Comparison", "Failure", "Study", "StudyProgress"]
 

@@ -19,6 +19,7 @@ from chacha.data.example import Example
 from chacha.drivers.base import Driver, Forecast
 from chacha.drivers.native_facts import NativeStreamFacts
 from chacha.drivers.native_state import ServingModels, engine_state, served_by
+from chacha.drivers.native_tickets import NativePendingExample
 from chacha.drivers.records import ServedPredictions, Step
 from chacha.errors import PoolError
 from chacha.features.derivation import Recipe
@@ -163,7 +164,7 @@ class NativeDriver(Driver):
             run = lambda: self.engine.learn_line(line, None, None)  # noqa: E731
         else:
             predictions = self._predictions_of(forecast)
-            run = lambda: self.engine.tell(line, *predictions)  # noqa: E731
+            run = lambda: self.engine.tell_line(line, *predictions)  # noqa: E731
         decisions = self._step(run)
         if decisions is None:
             raise _unreadable(example, self._refusal) from self._refusal
@@ -212,6 +213,38 @@ class NativeDriver(Driver):
         decisions = self._step(lambda: self.engine.learn_dict(plan, x, y, weight))
         self.raise_failures()
         return decisions
+
+    def ask_line(self, line: str) -> NativePendingExample | None:
+        """Predict a line of VW text whose label comes late; None if it needs the slow path."""
+        try:
+            asked = self.engine.ask_line(line) if self._begun else None
+        except ValueError:
+            return None
+        return None if asked is None else NativePendingExample(asked, self._configs)
+
+    def ask_dict(self, plan: DictPlan, x: Any) -> NativePendingExample | None:
+        """Predict a dict that fits `plan`, as :meth:`ask_line` does."""
+        try:
+            asked = self.engine.ask_dict(plan, x) if self._begun else None
+        except ValueError:
+            return None
+        return None if asked is None else NativePendingExample(asked, self._configs)
+
+    def tell(
+        self, pending: NativePendingExample, y: float | None, weight: float | None
+    ) -> list[Decision] | None:
+        """Learn an asked example; None if the label or the weight needs the slow path.
+
+        The models that are still the same are charged for what they predicted then.
+        """
+        asked = pending.asked
+        decisions = self._step(lambda: self.engine.tell(asked, y, weight))
+        self.raise_failures()
+        return decisions
+
+    def refused(self) -> PoolError:
+        """Return the error for an example that the engine did not learn."""
+        return PoolError(f"an example: {self._refusal or 'it cannot be read'}")
 
     def advance_text(self, data: bytes | bytearray, at: int, end: int, limit: int) -> BlockProgress:
         """Learn VW text in the bytes from `at` to `end`, until there is something to decide."""
