@@ -219,6 +219,7 @@ NB_MODULE(_native, module) {
       .def_prop_ro("bytes", property([](Engine& e) { return e.bytes(); }))
       .def_prop_ro("kernel", [](PyEngine& self) { return self.engine().kernel()->name; });
 
+  module.def("derived_kinds", &kind_tuples);
   module.def("kernels", [] {
     std::vector<std::string> names;
     for (const char* name : {"plain", "avx2", "avx512"}) {
