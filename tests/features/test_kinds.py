@@ -150,6 +150,8 @@ def test_a_form_is_the_name_of_a_group(kind: DerivedKind) -> None:
     assert mean_features_of(str(group), {"a": 1.5}) == 1.5 * kind.features(group.parameter)
     text = (ROOT / "docs" / "features.md").read_text()
     assert f"| `{kind.name}(" in text, "the documentation has a row for every kind"
+    if kind.by_profile:
+        assert f"`{kind.name}`" in (ROOT / "docs" / "cli.md").read_text()
 
 
 def test_widths_are_those_of_before() -> None:
