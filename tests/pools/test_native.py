@@ -16,7 +16,8 @@ import chacha
 from chacha import Config, NativePool, open_pool
 from chacha import _native as engine
 from chacha.checks import all_checks
-from chacha.config.derived_groups import PARAMETERS, derived
+from chacha.config.derived_groups import derived
+from chacha.config.derived_kinds import KINDS
 from chacha.data import parse_line
 from chacha.errors import PoolError
 from chacha.pools import LivePool
@@ -60,17 +61,23 @@ def test_a_prediction_below_0_is_raised_to_plain_0(name: str, power_t: float) ->
         assert str(raw[0]) == str(raw[1]) == "(0.0, 0.0)"
 
 
-@pytest.mark.parametrize("kind", sorted(PARAMETERS))
+@pytest.mark.parametrize("kind", sorted(name for name in KINDS if KINDS[name].limits))
 def test_the_limits_of_derived_groups_are_those_of_their_names(kind: str) -> None:
     """The engine takes a parameter exactly if a name may have it."""
-    low, high = PARAMETERS[kind]
+    limits = KINDS[kind].limits
+    assert limits is not None
+    least, most = limits.least, limits.most
     native = engine.Engine(18)
-    for parameter in (low, high):
-        native.add_derived(f"{kind}(a,{parameter:g})", kind, "a", parameter)
-    for parameter in (low - 0.5, 2 * high):
-        with pytest.raises(ValueError, match="no such number"):
-            native.add_derived(f"{kind}(a,{parameter:g})", kind, "a", parameter)
-        assert derived(f"{kind}(a,{parameter:g})") is None
+    for parameter in (least, most, least - 0.5, least + 0.5, 2 * most, 0.0, -least):
+        name = f"{kind}(a,{parameter:g})"
+        if (group := derived(name)) is not None:
+            assert parameter == group.parameter
+            native.add_derived(name, kind, "a", parameter)
+        else:
+            with pytest.raises(ValueError, match="no such number"):
+                native.add_derived(name, kind, "a", parameter)
+    assert derived(f"{kind}(a,{most:g})") is not None
+    assert (derived(f"{kind}(a,{least:g})") is not None) == (least > 0)
 
 
 def random_values(rng: random.Random, loss: str) -> dict[str, Any]:

@@ -22,15 +22,17 @@ using namespace nb::literals;
 namespace chacha {
 namespace {
 
-Kind kind_named(const std::string& name) {
-  if (name == "bins") return Kind::kBins;
-  if (name == "log") return Kind::kLog;
-  if (name == "onehot") return Kind::kOneHot;
-  if (name == "cyclic") return Kind::kCyclic;
-  if (name == "lag") return Kind::kLag;
-  if (name == "ewma") return Kind::kEwma;
-  if (name == "given") return Kind::kGiven;
-  throw std::invalid_argument("unknown kind " + name);
+// A kind of derived groups: name, limits of the parameter, whether only whole numbers are allowed,
+// whether the group is made from earlier examples, whether it comes with the example.
+using KindTuple = std::tuple<std::string, double, double, bool, bool, bool>;
+
+std::vector<KindTuple> kind_tuples() {
+  std::vector<KindTuple> all;
+  for (const DerivedKind* kind : derived_kinds()) {
+    const auto& [least, most, whole] = kind->limits;
+    all.emplace_back(kind->name, least, most, whole, kind->keeps_past(), kind->given());
+  }
+  return all;
 }
 
 // Statistics of the first values of a column: group, name, number of distinct values, whether all
@@ -62,7 +64,7 @@ void bind_derived(nb::class_<PyEngine>& type) {
           [](PyEngine& self, const std::string& name, const std::string& kind,
              const std::string& source, double parameter) {
             const auto held = self.lock();
-            self.engine().add_derived(name, kind_named(kind), source, parameter);
+            self.engine().add_derived(name, kind, source, parameter);
           },
           "name"_a, "kind"_a, "source"_a, "parameter"_a)
       .def("derived",

@@ -242,6 +242,7 @@ NB_MODULE(_native, module) {
     fields["Serving"] = field_names<Serving>();
     return fields;
   });
+  module.def("derived_kinds", &kind_tuples);
   module.def("kernels", [] {
     std::vector<std::string> names;
     for (const char* name : {"plain", "avx2", "avx512"}) {

@@ -95,10 +95,10 @@ void Engine::turn_on_derivation(std::size_t first) {
   derivation_.turn_on(first);
 }
 
-void Engine::add_derived(const std::string& name, Kind kind, const std::string& source,
-                         double parameter) {
+void Engine::add_derived(const std::string& name, const std::string& kind,
+                         const std::string& source, double parameter) {
   const std::uint32_t source_group = source.empty() ? kLabel : groups_.number(source);
-  derivation_.add(groups_.number(name), kind, source_group, parameter);
+  derivation_.add(groups_.number(name), kind_named(kind), source_group, parameter);
   derivation_.need(find_needed(Model(), models_.size()));  // models may already multiply it
 }
 

@@ -109,7 +109,8 @@ class Engine {
 
   // Derived groups. `first`: the number of values that the knots of a column are made of.
   void turn_on_derivation(std::size_t first);
-  void add_derived(const std::string& name, Kind kind, const std::string& source, double parameter);
+  void add_derived(const std::string& name, const std::string& kind, const std::string& source,
+                   double parameter);
   Derivation& derivation() { return derivation_; }
   // The features of derived groups of the current example, by name.
   using NamedFeatures = std::vector<std::pair<std::string, float>>;

@@ -1,7 +1,6 @@
 #include "features/derivation.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <stdexcept>
 
 namespace chacha {
@@ -9,24 +8,13 @@ namespace {
 
 constexpr std::uint64_t kNoKey = 0xffffffffffffffffULL;
 constexpr std::size_t kLongestNumber = 24;  // bytes, including what joins it to a name
-constexpr std::size_t kTurns = 256;         // in the cache of a cyclic group
 
-bool is_missing(const std::string& name) {
-  return name.rfind("missing(", 0) == 0 && name.back() == ')';
-}
-
-// The limits are those of PARAMETERS in src/chacha/config/derived_groups.py.
-void check(Kind kind, std::uint32_t source, double parameter) {
-  const auto within = [&](double low, double high) {
-    if (!(parameter >= low && parameter <= high)) {
-      throw std::invalid_argument("no such number for a derived group");
-    }
-  };
-  if (kind == Kind::kBins) within(2.0, 1024.0);
-  if (kind == Kind::kCyclic) within(2.0, 1e6);
-  if (kind == Kind::kLag) within(1.0, 1000.0);
-  if (kind == Kind::kEwma) within(0.0, 1.0);
-  if (source == kLabel && !keeps_past(kind)) {
+void check(const DerivedKind& kind, std::uint32_t source, double parameter) {
+  if (!kind.limits.allow(parameter)) {
+    throw std::invalid_argument("no such number for a derived group: " + std::string(kind.name) +
+                                "(..., " + std::to_string(parameter) + ")");
+  }
+  if (source == kLabel && !kind.keeps_past()) {
     throw std::invalid_argument("of the label there are lags and means");
   }
 }
@@ -44,20 +32,19 @@ void Derivation::turn_on(std::size_t first) {
   first_ = first;
 }
 
-void Derivation::add(std::uint32_t group, Kind kind, std::uint32_t source, double parameter) {
+void Derivation::add(std::uint32_t group, const DerivedKind& kind, std::uint32_t source,
+                     double parameter) {
   check(kind, source, parameter);
   if (by_group_.size() < groups_.size()) by_group_.resize(groups_.size(), -1);
   if (made_of_.size() < groups_.size()) made_of_.resize(groups_.size());
   if (is_derived(group)) return;
-  Recipe recipe{kind, group, source, parameter, 0, {}, {}};
+  Recipe recipe{&kind, group, source, groups_.seed(group), parameter, 0, {}, {}};
   if (source == kLabel) recipe.bases.resize(1);
-  if (kind == Kind::kCyclic) {
-    recipe.turns.resize(kTurns, {std::numeric_limits<float>::quiet_NaN(), 0.0F, 0.0F});
-  }
+  kind.prepare(recipe);
   recipes_.push_back(std::move(recipe));
   by_group_[group] = static_cast<std::int32_t>(recipes_.size() - 1);
   letters_[groups_.letter(group)] = true;
-  if (source != kLabel) made_of_[source] += features_of_one(kind);
+  if (source != kLabel) made_of_[source] += kind.most_of_one;
   stale_ = true;
 }
 
@@ -78,8 +65,7 @@ Derivation::Needed Derivation::find_needed(const std::vector<std::uint32_t>& gro
 void Derivation::notice_groups() {
   const auto first = static_cast<std::uint32_t>(source_at_.size());
   for (std::uint32_t group = first; group < groups_.size(); ++group) {
-    if (!is_missing(groups_[group].name)) continue;
-    add(group, Kind::kGiven, group, 0.0);
+    if (is_missing_group(groups_[group].name)) add(group, missing_kind(), group, 0.0);
   }
   made_of_.resize(groups_.size());
   runs_.resize(groups_.size());
@@ -160,7 +146,7 @@ Derivation::Given& Derivation::given_of(std::uint32_t group) {
 
 // A learned example had the given group; notes it if it is of missing cells.
 void Derivation::note_given(const Given& given) noexcept {
-  if (given.hashes.empty() || !is_missing(groups_[given.group].name)) return;
+  if (given.hashes.empty() || !is_missing_group(groups_[given.group].name)) return;
   const auto end = missing_groups_.end();
   if (std::find(missing_groups_.begin(), end, given.group) != end) return;
   missing_groups_.push_back(given.group);  // there is room
@@ -257,7 +243,7 @@ void Derivation::find_columns(const Example& example, bool learning, const Names
 void Derivation::make_bases() {
   past_ = 0;
   for (Recipe& recipe : recipes_) {
-    if (recipe.kind == Kind::kGiven) continue;
+    if (recipe.kind->given()) continue;
     const std::int32_t at = recipe.source < source_at_.size() ? source_at_[recipe.source] : -1;
     if (recipe.source == kLabel) make_basis(recipe, "label", nullptr, recipe.bases[0]);
     if (at >= 0) {
@@ -275,7 +261,7 @@ void Derivation::make_bases() {
     const Source& source = sources_[place.source];
     const TrackedColumn& column = source.columns[place.column];
     for (Recipe& recipe : recipes_) {
-      if (recipe.source != source.group || recipe.kind == Kind::kGiven) continue;
+      if (recipe.source != source.group || recipe.kind->given()) continue;
       make_basis(recipe, column.name, &column.stats, recipe.bases[place.column]);
     }
   }
@@ -287,61 +273,18 @@ void Derivation::make_bases() {
 }
 
 void Derivation::make_basis(const Recipe& recipe, const std::string& name, const ColumnStats* stats,
-                            Basis& basis) const {
+                            Basis& basis) {
+  const DerivedKind& kind = *recipe.kind;
+  if (basis.ready && kind.keeps_past()) return;
   Basis fresh;
-  if (keeps_past(recipe.kind)) {
-    if (basis.ready) return;
-    fresh.past.resize(recipe.kind == Kind::kLag ? static_cast<std::size_t>(recipe.parameter) : 1);
-    fresh.ready = true;
-  } else if (recipe.kind == Kind::kBins) {
-    fresh.ready = stats->numeric();
-    if (fresh.ready) fresh.at = stats->knots(static_cast<std::size_t>(recipe.parameter));
-    if (basis.ready && basis.at == fresh.at) return;
-  } else if (recipe.kind == Kind::kOneHot) {
-    fresh.ready = stats->codes();
-    if (fresh.ready) fresh.at = stats->values();
-    if (basis.ready && basis.at == fresh.at) return;
-  } else if (recipe.kind == Kind::kCyclic) {
-    fresh.ready = stats->codes() && stats->least() >= 0.0F &&
-                  static_cast<double>(stats->largest()) <= recipe.parameter;
-    if (basis.ready) return;
-  } else {
-    fresh.ready = stats->numeric();
-    if (basis.ready) return;
-  }
+  kind.fit(recipe.parameter, stats, fresh);
+  if (basis.ready && basis.at == fresh.at) return;
   if (fresh.ready) {
-    const std::uint32_t seed = groups_.seed(recipe.group);
-    for (const std::string& feature : names_of(recipe, name, fresh)) {
-      fresh.hashes.push_back(hash_name(feature, seed));
+    for (const std::string& feature : kind.names(name, fresh)) {
+      fresh.hashes.push_back(hash_name(feature, recipe.seed));
     }
   }
   basis = std::move(fresh);
-}
-
-// The names of the features that a column can have in a derived group.
-std::vector<std::string> Derivation::names_of(const Recipe& recipe, const std::string& name,
-                                              const Basis& basis) const {
-  std::vector<std::string> names;
-  switch (recipe.kind) {
-    case Kind::kBins:
-      for (const float knot : basis.at) names.push_back(name + "@" + short_text(knot));
-      break;
-    case Kind::kOneHot:
-      for (const float value : basis.at) names.push_back(name + "=" + short_text(value));
-      names.push_back(name + "=other");
-      break;
-    case Kind::kCyclic:
-      names = {name + ".sin", name + ".cos"};
-      break;
-    case Kind::kLag:
-      for (std::size_t k = 1; k <= basis.past.size(); ++k) {
-        names.push_back(name + "." + std::to_string(k));
-      }
-      break;
-    default:
-      names = {name};
-  }
-  return names;
 }
 
 }  // namespace chacha

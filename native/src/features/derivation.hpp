@@ -15,21 +15,14 @@
 #include "data/groups.hpp"
 #include "data/names.hpp"
 #include "features/column_stats.hpp"
+#include "features/derived_kinds.hpp"
 
 namespace chacha {
-
-enum class Kind { kBins, kLog, kOneHot, kCyclic, kLag, kEwma, kGiven };
 
 constexpr std::size_t kMostColumns = 256;      // of a group
 constexpr std::size_t kMostTracked = 4096;     // of all groups
 constexpr std::uint32_t kLabel = 0xffffffffU;  // as a source: the label instead of a group
 constexpr std::uint32_t kNoColumn = 0xffffffffU;
-
-inline bool keeps_past(Kind kind) { return kind == Kind::kLag || kind == Kind::kEwma; }
-// The most derived features of one raw feature.
-inline std::size_t features_of_one(Kind kind) {
-  return kind == Kind::kBins || kind == Kind::kCyclic ? 2 : 1;
-}
 
 class Derivation {
  public:
@@ -40,7 +33,7 @@ class Derivation {
   bool on() const { return first_ > 0; }
 
   // Adds a derived group. `source` is the number of a group, or kLabel.
-  void add(std::uint32_t group, Kind kind, std::uint32_t source, double parameter);
+  void add(std::uint32_t group, const DerivedKind& kind, std::uint32_t source, double parameter);
   bool is_derived(std::uint32_t group) const {
     return group < by_group_.size() && by_group_[group] >= 0;
   }
@@ -93,34 +86,10 @@ class Derivation {
   std::size_t bytes() const;
 
  private:
-  struct TrackedColumn {  // a column
-    std::uint32_t hash;
-    bool changed;  // since its bases were made
-    std::string name;
-    ColumnStats stats;
-  };
   struct Source {  // a raw group
     std::uint32_t group;
     std::vector<TrackedColumn> columns;
     std::vector<std::uint32_t> table;  // open addressing by hash: 1 + the column; 0: free
-  };
-  struct Basis {                        // a column in a derived group
-    bool ready = false;                 // it has features there
-    std::vector<float> at;              // knots, or values
-    std::vector<std::uint32_t> hashes;  // of the features
-    std::vector<float> past;            // of a lag a ring, of ewma the mean
-  };
-  struct Turn {  // a point of a circle
-    float x, sine, cosine;
-  };
-  struct Recipe {  // a derived group
-    Kind kind;
-    std::uint32_t group;
-    std::uint32_t source;
-    double parameter;
-    std::uint64_t clock = 0;   // examples learned
-    std::vector<Basis> bases;  // by column; the label is the only one
-    std::vector<Turn> turns;   // of cyclic: a cache
   };
   struct Given {  // a given group
     std::uint32_t group;
@@ -143,18 +112,11 @@ class Derivation {
   std::uint32_t add_column(std::uint32_t number, std::uint32_t hash, const Names& names);
   void drop_unlearned() noexcept;
   void make_bases();
-  void make_basis(const Recipe& recipe, const std::string& name, const ColumnStats* stats,
-                  Basis& basis) const;
-  std::vector<std::string> names_of(const Recipe& recipe, const std::string& name,
-                                    const Basis& basis) const;
+  static void make_basis(const Recipe& recipe, const std::string& name, const ColumnStats* stats,
+                         Basis& basis);
   void reserve_more(Example& example);
   void make(Recipe& recipe, Example& example);
-  void make_features(Recipe& recipe, Example& example);
-  template <class Add>
-  void each_feature(const Recipe& recipe, Example& example, Add add) const;
-  std::uint32_t code_of(const Recipe& recipe, const Basis& basis, float x, std::uint32_t column);
-  static const Turn& turn_of(Recipe& recipe, float x) noexcept;
-  static void add_past(const Recipe& recipe, Example& example);
+  SourceFeatures source_features(std::uint32_t group);
   void remember(Recipe& recipe, const Example& example) noexcept;
 
   Groups& groups_;

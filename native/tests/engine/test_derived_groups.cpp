@@ -183,7 +183,7 @@ TEST(a_group_may_be_derived_after_it_was_multiplied) {
     return engine.example().has_derived();
   };
   CHECK(!learn());
-  engine.add_derived("lag(a,1)", Kind::kLag, "a", 1);
+  engine.add_derived("lag(a,1)", "lag", "a", 1);
   CHECK(!learn());
   CHECK(learn());
 }

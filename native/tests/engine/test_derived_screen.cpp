@@ -139,7 +139,7 @@ TEST(derived_candidates_are_screened_as_a_naive_screen_does) {
     derivation.turn_on(6);
     for (const DerivedGroup& one : derived_groups()) {
       const std::uint32_t source = one.source.empty() ? kLabel : groups.number(one.source);
-      derivation.add(groups.number(one.name), one.kind, source, one.parameter);
+      derivation.add(groups.number(one.name), kind_named(one.kind), source, one.parameter);
     }
     Rng rng(700 + seed);
     screen.set_rules(share, 0.5);

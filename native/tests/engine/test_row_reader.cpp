@@ -122,8 +122,8 @@ TEST(empty_cells_beside_numbers_give_what_text_gives) {
   for (const bool by_text : {true, false}) {
     Engine engine(18, best_kernel());
     engine.turn_on_derivation(64);
-    engine.add_derived("missing(size)", Kind::kGiven, "size", 0.0);
-    engine.add_derived("bins(size,4)", Kind::kBins, "size", 4.0);
+    engine.add_derived("missing(size)", "missing", "size", 0.0);
+    engine.add_derived("bins(size,4)", "bins", "size", 4.0);
     const std::vector<std::uint32_t> models = {
         engine.start(18, Options(), {}),
         engine.start(18, Options(), {{"missing(size)"}, {"missing(size)", "look"}}),

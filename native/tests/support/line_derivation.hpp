@@ -19,10 +19,11 @@ struct LineDerivation {
 
   explicit LineDerivation(std::size_t first = 8) { derivation.turn_on(first); }
 
-  std::uint32_t add(const std::string& name, Kind kind, const std::string& source,
+  std::uint32_t add(const std::string& name, const std::string& kind, const std::string& source,
                     double parameter = 0.0) {
     const std::uint32_t group = groups.number(name);
-    derivation.add(group, kind, source.empty() ? kLabel : groups.number(source), parameter);
+    derivation.add(group, kind_named(kind), source.empty() ? kLabel : groups.number(source),
+                   parameter);
     return group;
   }
   void need(const std::vector<std::string>& all) {

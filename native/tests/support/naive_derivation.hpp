@@ -16,7 +16,7 @@ using Features = std::vector<std::pair<std::string, float>>;
 
 struct DerivedGroup {
   std::string name;
-  Kind kind;
+  std::string kind;
   std::string source;  // empty: the label
   double parameter;
 };
@@ -24,19 +24,19 @@ struct DerivedGroup {
 // Groups of every kind; `bins(a,3)` begins with the letter of the raw groups b and bee.
 inline const std::vector<DerivedGroup>& derived_groups() {
   static const std::vector<DerivedGroup> all = {
-      {"bins(a,3)", Kind::kBins, "a", 3},
-      {"bins(a,16)", Kind::kBins, "a", 16},
-      {"bins(hour,40)", Kind::kBins, "hour", 40},
-      {"log(a)", Kind::kLog, "a", 0},
-      {"onehot(b)", Kind::kOneHot, "b", 0},
-      {"onehot(bee)", Kind::kOneHot, "bee", 0},
-      {"cyclic(hour,24)", Kind::kCyclic, "hour", 24},
-      {"lag(a,2)", Kind::kLag, "a", 2},
-      {"lag(label,3)", Kind::kLag, "", 3},
-      {"ewma(b,0.25)", Kind::kEwma, "b", 0.25},
-      {"ewma(label,0.5)", Kind::kEwma, "", 0.5},
-      {"missing(a)", Kind::kGiven, "missing(a)", 0},
-      {"own(f)", Kind::kGiven, "own(f)", 0},
+      {"bins(a,3)", "bins", "a", 3},
+      {"bins(a,16)", "bins", "a", 16},
+      {"bins(hour,40)", "bins", "hour", 40},
+      {"log(a)", "log", "a", 0},
+      {"onehot(b)", "onehot", "b", 0},
+      {"onehot(bee)", "onehot", "bee", 0},
+      {"cyclic(hour,24)", "cyclic", "hour", 24},
+      {"lag(a,2)", "lag", "a", 2},
+      {"lag(label,3)", "lag", "", 3},
+      {"ewma(b,0.25)", "ewma", "b", 0.25},
+      {"ewma(label,0.5)", "ewma", "", 0.5},
+      {"missing(a)", "missing", "missing(a)", 0},
+      {"own(f)", "own", "own(f)", 0},
   };
   return all;
 }
@@ -113,7 +113,7 @@ class NaiveDerivation {
       features.emplace_back(name, static_cast<float>(value));
     };
     const auto& columns = columns_of(group.source);
-    if (group.kind == Kind::kLag || group.kind == Kind::kEwma) {
+    if (group.kind == "lag" || group.kind == "ewma") {
       if (group.source.empty()) past(group, "label", labels_, 0, add);
       for (const Column& column : columns) past(group, column.name, column.past, column.since, add);
       return features;
@@ -171,7 +171,7 @@ class NaiveDerivation {
   template <class Add>
   void past(const DerivedGroup& group, const std::string& name, const std::vector<float>& values,
             std::size_t since, Add add) const {
-    if (group.kind == Kind::kLag) {
+    if (group.kind == "lag") {
       for (std::size_t k = 1; k <= static_cast<std::size_t>(group.parameter) && k <= values.size();
            ++k) {
         add(name + "." + std::to_string(k), static_cast<double>(values[values.size() - k]));
@@ -191,7 +191,7 @@ class NaiveDerivation {
   static void one(const DerivedGroup& group, const Column& column, float x, Add add) {
     const ColumnStats& stats = column.stats;
     const auto X = static_cast<double>(x);
-    if (group.kind == Kind::kBins && stats.numeric()) {
+    if (group.kind == "bins" && stats.numeric()) {
       const std::vector<float> knots = stats.knots(static_cast<std::size_t>(group.parameter));
       const auto name = [&](std::size_t k) { return column.name + "@" + short_text(knots[k]); };
       std::size_t k = 0;
@@ -202,12 +202,12 @@ class NaiveDerivation {
       const auto share = static_cast<float>((X - left) / (static_cast<double>(knots[k]) - left));
       add(name(k - 1), static_cast<double>(1.0F - share));
       add(name(k), static_cast<double>(share));
-    } else if (group.kind == Kind::kLog && stats.numeric()) {
+    } else if (group.kind == "log" && stats.numeric()) {
       add(column.name, x < 0 ? -std::log1p(-X) : std::log1p(X));
-    } else if (group.kind == Kind::kOneHot && stats.codes()) {
+    } else if (group.kind == "onehot" && stats.codes()) {
       const bool named = find_value(stats.values(), x) > 0 || stats.values().size() < kMostValues;
       add(column.name + "=" + (named ? short_text(x) : "other"), 1.0);
-    } else if (group.kind == Kind::kCyclic && stats.codes() && stats.least() >= 0 &&
+    } else if (group.kind == "cyclic" && stats.codes() && stats.least() >= 0 &&
                static_cast<double>(stats.largest()) <= group.parameter) {
       const double angle = 6.283185307179586 * X / group.parameter;
       const auto rounded = [](double value) {

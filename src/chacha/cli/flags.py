@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from chacha.config.derived_groups import DEFAULT_KINDS
 from chacha.errors import ConfigError
 from chacha.sources import (
     Categories,
@@ -84,7 +85,7 @@ FeaturesFlag = Annotated[
     str | None,
     typer.Option(
         metavar="LIST",
-        help="Derived groups to try: kinds (bins, onehot, cyclic, log, missing), groups such as "
+        help=f"Derived groups to try: kinds ({', '.join(DEFAULT_KINDS)}), groups such as "
         "'lag(label,3)', and -WHAT to leave out.",
         show_default="all kinds",
     ),

@@ -1,7 +1,8 @@
-"""Derived groups: their names, their meaning, and which of them may help on a stream.
+"""Derived groups: their names, and which of them may help on a stream.
 
 A derived group such as `bins(temp,16)` is computed from a raw group, once for all models. A
 configuration has all raw groups and some derived groups, and may multiply them like any group.
+The kinds of derived groups are in :mod:`chacha.config.derived_kinds`.
 """
 
 from __future__ import annotations
@@ -13,28 +14,26 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Any, NamedTuple
 
+from chacha.config.derived_kinds import KINDS, ColumnProfile, GroupProfile
 from chacha.data.vw_text import BREAKS_NAMES
 from chacha.errors import ConfigError
 
 __all__ = [
+    "DEFAULT_KINDS",
     "LABEL",
     "ColumnProfile",
     "DerivedFeatures",
     "DerivedGroup",
     "OfferedGroup",
     "derived",
-    "is_missing_group",
     "sorted_derived_names",
 ]
 
 LABEL = "label"
 """The source of lags and means of the label, as in `lag(label,3)`."""
-DEFAULT_KINDS = ("bins", "onehot", "cyclic", "log", "missing")
-PARAMETERS = {"bins": (2, 1024), "cyclic": (2, 1e6), "lag": (1, 1000), "ewma": (0.0, 1.0)}
-PAST = ("lag", "ewma")
-KINDS = (*DEFAULT_KINDS, *PAST, "own")
-MOST_CODES = 64  # distinct values of a one-hot group
-PERIODS = (7, 12, 24, 60, 365, 366)  # weekdays, months, hours, minutes, days
+DEFAULT_KINDS = tuple(kind.name for kind in KINDS.values() if kind.by_profile)
+"""The kinds that are offered where the profile of a column suggests them."""
+_RANKED = sorted(KINDS.values(), key=lambda kind: kind.rank)
 _FORM = re.compile(r"(\w+)\((.+)\)")
 
 
@@ -54,7 +53,7 @@ class DerivedGroup(NamedTuple):
     @property
     def keeps_past(self) -> bool:
         """Whether it is computed from earlier examples."""
-        return self.kind in PAST
+        return KINDS[self.kind].keeps_past
 
     @property
     def of_label(self) -> bool:
@@ -62,7 +61,7 @@ class DerivedGroup(NamedTuple):
         return self.keeps_past and self.source == LABEL
 
     def __str__(self) -> str:
-        number = f",{self.parameter:g}" if self.kind in PARAMETERS else ""
+        number = f",{self.parameter:g}" if KINDS[self.kind].limits else ""
         return f"{self.kind}({self.source}{number})"
 
 
@@ -73,28 +72,18 @@ def derived(name: str) -> DerivedGroup | None:
     if match is None or match[1] not in KINDS:
         return None
     kind, source = match[1], match[2]
-    if kind not in PARAMETERS:
+    limits = KINDS[kind].limits
+    if limits is None:
         return DerivedGroup(kind, source)
     source, comma, number = source.rpartition(",")
     try:
         parameter = float(number)
     except ValueError:
         return None
-    low, high = PARAMETERS[kind]
-    whole = kind in ("ewma", "cyclic") or parameter == int(parameter)
-    if not comma or not source or not (low <= parameter <= high and parameter > 0 and whole):
+    if not comma or not source or not limits.allow(parameter):
         return None
     group = DerivedGroup(kind, source, parameter)
     return group if str(group) == name else None
-
-
-def is_missing_group(name: str) -> bool:
-    """Return whether a group marks empty cells. A stream may contain such groups itself.
-
-    >>> is_missing_group("missing(age)"), is_missing_group("missing")
-    (True, False)
-    """
-    return name.startswith("missing(") and name.endswith(")")
 
 
 def check_derived_name(name: Any) -> str:
@@ -108,9 +97,12 @@ ewma(GROUP,0.1), own(NAME), with label as a GROUP of lag and ewma
     """
     if isinstance(name, str) and derived(name) is not None and not BREAKS_NAMES.search(name):
         return name
-    forms = "bins(GROUP,16), onehot(GROUP), cyclic(GROUP,24), log(GROUP), missing(GROUP), "
-    forms += "lag(GROUP,3), ewma(GROUP,0.1), own(NAME), with label as a GROUP of lag and ewma"
-    raise ConfigError(f"{name!r} is not a derived group; they are written {forms}")
+    forms = ", ".join(kind.form for kind in KINDS.values())
+    past = " and ".join(kind.name for kind in KINDS.values() if kind.keeps_past)
+    raise ConfigError(
+        f"{name!r} is not a derived group; they are written {forms}, "
+        f"with label as a GROUP of {past}"
+    )
 
 
 def sorted_derived_names(names: Iterable[str]) -> tuple[str, ...]:
@@ -122,22 +114,6 @@ def sorted_derived_names(names: Iterable[str]) -> tuple[str, ...]:
     if isinstance(names, str):
         raise ConfigError(f"features must be a list of derived groups, got {names!r}")
     return tuple(sorted({check_derived_name(name) for name in names}))
-
-
-class ColumnProfile(NamedTuple):
-    """A profile of the first values of a column, which is a feature of a raw group.
-
-    `distinct` is the number of distinct values, `whole` whether all are whole numbers, `middle`
-    the median.
-    """
-
-    group: str
-    name: str
-    distinct: int
-    whole: bool
-    low: float
-    high: float
-    middle: float
 
 
 class OfferedGroup(NamedTuple):
@@ -230,7 +206,7 @@ class DerivedFeatures:
         for name in self.more:
             reasons[name] = "asked for"
         for name in self.functions:
-            reasons[f"own({name})"] = "your function"
+            reasons[f"own({name})"] = KINDS["own"].why
         return [OfferedGroup(name, why) for name, why in reasons.items() if self._allowed(name)]
 
     def _allowed(self, name: str) -> bool:
@@ -242,25 +218,13 @@ class DerivedFeatures:
         """Yield the derived groups of a raw group that suit its columns, and why."""
         if _is_missing(group):
             if "missing" in self.kinds:
-                yield group, "cells are missing"
+                yield group, KINDS["missing"].why
             return
-        codes = [c for c in columns if c.whole and 1 < c.distinct <= MOST_CODES]
-        values = [c for c in columns if c.distinct > 2]
-        codes = [c for c in codes if c.distinct > 2]
-        few = max((c.distinct for c in codes), default=0)
-        many = max((c.distinct for c in values), default=0)
-        if "onehot" in self.kinds and codes:
-            yield f"onehot({group})", f"{few} whole numbers"
-        if "bins" in self.kinds and (many > few or many > self.knots):
-            yield f"bins({group},{self.knots})", f"{many} values"
-        if "cyclic" in self.kinds and codes:
-            low, high = min(c.low for c in codes), max(c.high for c in codes)
-            for period in PERIODS:
-                if low in (0.0, 1.0) and high == period - 1 + low:
-                    why = f"whole numbers from {low:g} to {high:g}"
-                    yield f"cyclic({group},{period})", why
-        if "log" in self.kinds and any(c.low >= 0 and c.high > 20 * c.middle > 0 for c in values):
-            yield f"log({group})", "a few large values"
+        profile = GroupProfile(columns)
+        for kind in _RANKED:
+            if kind.name in self.kinds:
+                for parameter, why in kind.offers(profile, self.knots):
+                    yield str(DerivedGroup(kind.name, group, parameter)), why
 
 
 def _is_missing(name: str) -> bool:

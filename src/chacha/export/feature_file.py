@@ -10,7 +10,6 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,8 @@ import numpy as np
 from chacha.config.config import Config, Product, show_product
 from chacha.config.derived_groups import LABEL, check_derived_name, derived
 from chacha.errors import ConfigError, fail
-from chacha.features.column_stats import MOST_VALUES
-from chacha.features.derivation import Basis, Recipe
+from chacha.features.derivation import Recipe
+from chacha.features.formulas import Basis
 from chacha.vw.model_file import BITS, read_vw_options
 from chacha.vw.options import LETTERS, PRODUCTS, is_float32
 
@@ -137,25 +136,12 @@ def _recipe(name: str, data: Mapping[str, Any]) -> Recipe:
         if hashed > 0xFFFFFFFF or hashed in recipe.bases:
             raise ValueError(f"the hash {hashed} of {name} is too large, or occurs twice")
         at, past = _numbers(column.get("at", ()), name), _numbers(column.get("past", ()), name)
-        recipe.bases[hashed] = Basis(str(column["name"]), at, past)
-        _check_sizes(recipe, at, past)
+        recipe.bases[hashed] = basis = Basis(str(column["name"]), at, past)
+        if not recipe.formula.is_valid(group.parameter, basis):
+            raise ValueError(f"the numbers of {group} are not valid for such a group")
     if recipe.of_label and {h: b.name for h, b in recipe.bases.items()} != {0: LABEL}:
         raise ValueError(f"{name} must have the label as its only column")
     return recipe
-
-
-def _check_sizes(recipe: Recipe, at: Sequence[float], past: Sequence[float]) -> None:
-    group = recipe.group
-    if recipe.keeps_past:
-        valid = not at and len(past) == (int(group.parameter) if group.kind == "lag" else 1)
-    elif group.kind == "bins":
-        valid = not past and len(at) > 0 and all(a < b for a, b in pairwise(at))
-    elif group.kind == "onehot":
-        valid = not past and 0 < len(at) <= MOST_VALUES and len(set(at)) == len(at)
-    else:
-        valid = not past and not at and group.kind in ("log", "cyclic")
-    if not valid:
-        raise ValueError(f"the numbers of {group} are not valid for such a group")
 
 
 def _whole(value: Any, what: str) -> int:

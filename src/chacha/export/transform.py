@@ -9,7 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 from chacha.config.config import Config
-from chacha.config.derived_groups import DerivedFeatures, is_missing_group
+from chacha.config.derived_groups import DerivedFeatures
+from chacha.config.derived_kinds import is_missing_group
 from chacha.data.example import Example, Feature
 from chacha.data.text_parser import parse_line
 from chacha.data.vw_text import BREAKS_NAMES, group_of, hash_name, show_exactly

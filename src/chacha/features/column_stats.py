@@ -10,9 +10,10 @@ from functools import lru_cache
 
 import numpy as np
 
-__all__ = ["MOST_VALUES", "ColumnStats", "short_text"]
+from chacha.config.derived_kinds import MOST_CODES
 
-MOST_VALUES = 64  # values of a column that one-hot coding distinguishes
+__all__ = ["ColumnStats", "short_text"]
+
 OUTSIDE = 64  # values beyond the knots that are examined together
 OUTSIDE_SHARE = 20  # N: knots are added if at least 1 in N values lies beyond them
 EXTENSIONS = 16  # times that knots are added, at most
@@ -74,7 +75,7 @@ class ColumnStats:
     @property
     def codes(self) -> bool:
         """Whether the column holds a few distinct whole numbers."""
-        return self.ready and self.whole and 1 < self.distinct <= MOST_VALUES
+        return self.ready and self.whole and 1 < self.distinct <= MOST_CODES
 
     @property
     def range(self) -> tuple[float, float, float]:
@@ -90,7 +91,7 @@ class ColumnStats:
             self._begin()
             return True
         changed = self._look_outside(value)
-        if self.codes and len(self.values) < MOST_VALUES and value not in self.values:
+        if self.codes and len(self.values) < MOST_CODES and value not in self.values:
             self.values.append(value)
             changed = True
         return changed
@@ -104,7 +105,7 @@ class ColumnStats:
 
     def _begin(self) -> None:
         self.whole = all(value == int(value) for value in self.sample)
-        self.values = list(dict.fromkeys(self.sample))[:MOST_VALUES]
+        self.values = list(dict.fromkeys(self.sample))[:MOST_CODES]
         self.distinct = len(set(self.sample))
         self.sample.sort()
         self.low, self.high = self.sample[0], self.sample[-1]

@@ -8,31 +8,21 @@ Twin: native/src/features/derivation.hpp
 
 from __future__ import annotations
 
-import math
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-import numpy as np
-
-from chacha.config.derived_groups import (
-    LABEL,
-    ColumnProfile,
-    DerivedGroup,
-    derived,
-    is_missing_group,
-)
+from chacha.config.derived_groups import LABEL, DerivedGroup, derived
+from chacha.config.derived_kinds import ColumnProfile, is_missing_group
 from chacha.data.example import Example, Feature
 from chacha.data.vw_text import hash_name
-from chacha.features.column_stats import MOST_VALUES, ColumnStats, short_text
+from chacha.features.column_stats import ColumnStats
+from chacha.features.formulas import FORMULAS, Basis, Formula, PastFormula, ValueFormula
 
-__all__ = ["Basis", "Derivation", "DerivedGroups", "Recipe", "column_name"]
+__all__ = ["Derivation", "DerivedGroups", "Recipe", "column_name"]
 
 MOST_COLUMNS = 256  # of one group
 MOST_TRACKED = 4096  # of all groups together
-TWO_PI = 6.283185307179586
-TINY = float(np.float32(1e-7))  # counts as 0: the computed sine of π is not exactly 0
 
 
 def column_name(feature: Feature) -> str:
@@ -44,19 +34,6 @@ def column_name(feature: Feature) -> str:
     return feature.name.removeprefix(":").replace(":", "=")
 
 
-def _f32(value: float) -> float:
-    return float(np.float32(value))
-
-
-@dataclass
-class Basis:
-    """One column's basis in a derived group: the numbers from which its features are computed."""
-
-    name: str
-    at: Sequence[float] = ()  # the knots of bins, the distinct values of one-hot
-    past: list[float] = field(default_factory=list)  # of lags a ring, of ewma the mean
-
-
 @dataclass
 class Recipe:
     """A derived group, the bases of its columns, and the number of examples learned with it."""
@@ -66,9 +43,9 @@ class Recipe:
     clock: int = 0
 
     @property
-    def keeps_past(self) -> bool:
-        """Whether the group is made from earlier examples."""
-        return self.group.keeps_past
+    def formula(self) -> Formula:
+        """The formula of the group's features."""
+        return FORMULAS[self.group.kind]
 
     @property
     def of_label(self) -> bool:
@@ -140,8 +117,9 @@ class Derivation:
             if name not in self.recipes and (group := derived(name)) is not None:
                 self.on = True
                 self.recipes[name] = recipe = Recipe(group)
-                if recipe.of_label:
-                    recipe.bases[0] = _past_basis(recipe, LABEL)
+                formula = recipe.formula
+                if recipe.of_label and isinstance(formula, PastFormula):
+                    recipe.bases[0] = formula.basis(group.parameter, LABEL)
                     continue
                 for hashed, column in self._columns.get(group.source, {}).items():
                     _make_basis(recipe, hashed, column)
@@ -184,14 +162,15 @@ class Derivation:
         if recipe is None:
             return []
         pairs: list[tuple[str, float]] = []
-        if recipe.keeps_past:
+        formula, parameter = recipe.formula, recipe.group.parameter
+        if isinstance(formula, PastFormula):
             for basis in recipe.bases.values():
-                pairs += _past_features(recipe, basis)
-        else:
+                pairs += formula.features(basis, recipe.clock)
+        elif isinstance(formula, ValueFormula):
             for feature in example.groups.get(recipe.group.source, ()):
                 if feature.hashed in recipe.bases:
                     basis = recipe.bases[feature.hashed]
-                    pairs += _features(recipe.group, basis, feature.value)
+                    pairs += formula.features(parameter, basis, feature.value)
         seed = hash_name(name, 0)
         return [Feature(n, value, hash_name(n, seed)) for n, value in pairs if value != 0.0]
 
@@ -238,77 +217,28 @@ class Derivation:
     def observe_past(self, example: Example) -> None:
         """Update only the groups made from earlier examples."""
         for recipe in self.recipes.values():
-            if recipe.keeps_past:
-                self._observe_past(recipe, example)
+            formula = recipe.formula
+            if isinstance(formula, PastFormula):
+                _store_example(recipe, formula, example)
 
-    def _observe_past(self, recipe: Recipe, example: Example) -> None:
-        """Add an example to a recipe's past; a column that is not in it counts as 0."""
-        source = recipe.group.source
-        now = {f.hashed: f.value for f in example.groups.get(source, ())}
-        for hashed, basis in recipe.bases.items():
-            value = (example.label or 0.0) if recipe.of_label else now.get(hashed, 0.0)
-            if recipe.group.kind == "lag":
-                basis.past[recipe.clock % len(basis.past)] = value
-            elif recipe.clock == 0:
-                basis.past[0] = value
-            else:
-                before = basis.past[0]
-                basis.past[0] = _f32(before + recipe.group.parameter * (value - before))
-        recipe.clock += 1
+
+def _store_example(recipe: Recipe, formula: PastFormula, example: Example) -> None:
+    """Add an example to a recipe's past; a column that is not in it counts as 0."""
+    group = recipe.group
+    now = {f.hashed: f.value for f in example.groups.get(group.source, ())}
+    for hashed, basis in recipe.bases.items():
+        value = (example.label or 0.0) if recipe.of_label else now.get(hashed, 0.0)
+        formula.store(group.parameter, basis, recipe.clock, value)
+    recipe.clock += 1
 
 
 def _make_basis(recipe: Recipe, hashed: int, column: TrackedColumn) -> None:
     """Set the basis of a column in a derived group, if the column suits it and is ready."""
-    group, (name, stats), bases = recipe.group, column, recipe.bases
-    if recipe.keeps_past:
-        bases.setdefault(hashed, _past_basis(recipe, name))
-    elif group.kind == "bins" and stats.numeric:
-        bases[hashed] = Basis(name, stats.knots(int(group.parameter)))
-    elif group.kind == "onehot" and stats.codes:
-        bases[hashed] = Basis(name, list(stats.values))
-    elif group.kind == "cyclic" and stats.codes and stats.range[0] >= 0:
-        if stats.range[1] <= group.parameter:
-            bases[hashed] = Basis(name)
-    elif group.kind == "log" and stats.numeric:
-        bases[hashed] = Basis(name)
-
-
-def _past_basis(recipe: Recipe, name: str) -> Basis:
-    count = int(recipe.group.parameter) if recipe.group.kind == "lag" else 1
-    return Basis(name, past=[0.0] * count)
-
-
-def _past_features(recipe: Recipe, basis: Basis) -> Iterator[tuple[str, float]]:
-    """Yield the features of a column's past, the most recent first."""
-    n = len(basis.past)
-    for k in range(1, min(n, recipe.clock) + 1):
-        name = f"{basis.name}.{k}" if recipe.group.kind == "lag" else basis.name
-        yield name, basis.past[(recipe.clock - k) % n]
-
-
-def _features(group: DerivedGroup, basis: Basis, x: float) -> list[tuple[str, float]]:
-    """Return the features of a value, with names; zeros are dropped later."""
-    name = basis.name
-    if group.kind == "bins":
-        return _bins(name, basis.at, x)
-    if group.kind == "onehot":
-        distinguished = x in basis.at or len(basis.at) < MOST_VALUES
-        return [(f"{name}={short_text(x)}" if distinguished else f"{name}=other", 1.0)]
-    if group.kind == "cyclic":
-        angle = TWO_PI * x / group.parameter
-        pairs = ((f"{name}.sin", math.sin(angle)), (f"{name}.cos", math.cos(angle)))
-        return [(n, 0.0 if abs(_f32(v)) < TINY else _f32(v)) for n, v in pairs]
-    return [(name, _f32(math.copysign(math.log1p(abs(x)), x)))]
-
-
-def _bins(name: str, knots: Sequence[float], x: float) -> list[tuple[str, float]]:
-    """Divide a value between its two neighbouring knots; beyond the ends, the last knot counts."""
-    if x <= knots[0]:
-        return [(f"{name}@{short_text(knots[0])}", 1.0)]
-    if x >= knots[-1]:
-        return [(f"{name}@{short_text(knots[-1])}", 1.0)]
-    above = bisect_right(knots, x)
-    left, right = knots[above - 1], knots[above]
-    share = _f32((x - left) / (right - left))
-    low = _f32(1.0 - share)
-    return [(f"{name}@{short_text(left)}", low), (f"{name}@{short_text(right)}", share)]
+    formula, parameter = recipe.formula, recipe.group.parameter
+    if isinstance(formula, PastFormula):
+        if hashed not in recipe.bases:
+            recipe.bases[hashed] = formula.basis(parameter, column.name)
+    elif isinstance(formula, ValueFormula):
+        basis = formula.basis(parameter, column.name, column.stats)
+        if basis is not None:
+            recipe.bases[hashed] = basis

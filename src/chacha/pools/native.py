@@ -15,7 +15,8 @@ from chacha.config.config import Config, Value, show
 from chacha.config.derived_groups import derived
 from chacha.data.example import Example
 from chacha.errors import PoolError
-from chacha.features.derivation import Basis, Recipe
+from chacha.features.derivation import Recipe
+from chacha.features.formulas import Basis
 from chacha.losses import LOSSES
 from chacha.pools.base import refuse_damping, refuse_idle, refuse_live, refuse_unlabelled
 from chacha.vw.model_file import VWModel, VWState, write_vw_model
@@ -195,9 +196,8 @@ class NativePool:
         for name in names:
             if name not in self._derived and (group := derived(name)) is not None:
                 self.turn_on_derivation()
-                kind = "given" if group.kind in ("missing", "own") else group.kind
                 source = "" if group.of_label else group.source
-                self.engine.add_derived(name, kind, source, group.parameter)
+                self.engine.add_derived(name, group.kind, source, group.parameter)
                 self._derived.add(name)
 
     def recipes(self) -> dict[str, Recipe]:

@@ -7,6 +7,7 @@ from itertools import groupby
 
 from chacha.config.config import Config, Product
 from chacha.config.derived_groups import derived
+from chacha.config.derived_kinds import KINDS
 
 __all__ = [
     "Widths",
@@ -20,7 +21,6 @@ __all__ = [
 
 MOST_CELLS = 4096
 MOST_WIDTHS = 10_000  # widths that are cached
-ONEHOT_FEATURES = 65.0  # 64 values, and one for all others
 
 
 def product_features(names: Product, counts: Sequence[float]) -> float:
@@ -64,13 +64,8 @@ def distinct_features(name: str, sizes: Mapping[str, int]) -> float:
     group = None if name in sizes else derived(name)
     if group is None:
         return float(sizes.get(name, 0))
-    per_feature = {
-        "bins": group.parameter,
-        "lag": group.parameter,
-        "onehot": ONEHOT_FEATURES,
-        "cyclic": 2.0,
-    }
-    return float(sizes.get(group.source, 1)) * per_feature.get(group.kind, 1.0)
+    per_feature = KINDS[group.kind].distinct_features(group.parameter)
+    return float(sizes.get(group.source, 1)) * per_feature
 
 
 def mean_features_of(name: str, means: Mapping[str, float]) -> float:
@@ -82,10 +77,7 @@ def mean_features_of(name: str, means: Mapping[str, float]) -> float:
     group = None if name in means else derived(name)
     if group is None:
         return means.get(name, 0.0)
-    source = means.get(group.source, 1.0)
-    if group.kind in ("bins", "cyclic"):
-        return 2.0 * source
-    return source * group.parameter if group.kind == "lag" else source
+    return means.get(group.source, 1.0) * KINDS[group.kind].features(group.parameter)
 
 
 def mean_features(

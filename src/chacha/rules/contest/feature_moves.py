@@ -10,23 +10,21 @@ from chacha.config.config import Config, Product, product
 from chacha.config.derived_groups import (
     ColumnProfile,
     DerivedFeatures,
-    DerivedGroup,
     OfferedGroup,
     derived,
 )
+from chacha.config.derived_kinds import KINDS
 from chacha.rules.contest.rotation import MoveOption, constant
 from chacha.rules.contest.screening import CandidateScreen
 
 __all__ = ["FeatureMoves"]
 
-FINER = 4  # the factor of knots of finer bins, which are used beside the coarse ones
-
 
 class FeatureMoves:
-    """Derived groups to add: first bins or one-hot groups of all columns at once, then single ones.
+    """Derived groups to add: first those that cover all columns at once, then single ones.
 
-    The screen ranks the single ones. Where the champion has bins, finer ones are offered too,
-    because both together fit quickly and well.
+    Bins and one-hot groups cover a column. The screen ranks the single ones. Where the champion
+    has bins, finer ones are offered too, because both together fit quickly and well.
 
     >>> hour = ColumnProfile("hour", "hour", 24, True, 0.0, 23.0, 12.0)
     >>> temp = ColumnProfile("temp", "temp", 200, False, -3.5, 31.5, 12.5)
@@ -51,7 +49,7 @@ class FeatureMoves:
         return self._offered
 
     def names(self, champion: Config, columns: Sequence[ColumnProfile]) -> list[str]:
-        """Return the offered groups that the champion lacks, and finer bins of its own."""
+        """Return the offered groups that the champion lacks, and finer versions of its own."""
         if self._names is None or self._names[0] is not columns or self._names[1] != champion:
             names = [name for name, _ in self.offered(columns)]
             names += self._finer(champion, columns)
@@ -72,10 +70,11 @@ class FeatureMoves:
     def _finer(self, champion: Config, columns: Sequence[ColumnProfile]) -> Iterator[str]:
         distinct = _distinct(columns)
         for group in map(derived, champion.derived):
-            if group is None or group.kind != "bins" or group.parameter > self.policy.knots:
-                continue
-            if distinct.get(group.source, 0) > group.parameter:
-                yield str(DerivedGroup("bins", group.source, group.parameter * FINER))
+            if group is not None:
+                values = distinct.get(group.source, 0)
+                finer = KINDS[group.kind].finer(group.parameter, values, self.policy.knots)
+                if finer is not None:
+                    yield str(group._replace(parameter=finer))
 
     def options(
         self,
@@ -96,11 +95,13 @@ class FeatureMoves:
             yield name, partial(champion.with_derived, [name])
 
     def _together(self, champion: Config, names: Sequence[str]) -> list[str]:
-        """Return the first bins or one-hot group of every raw group that has none."""
+        """Return the first group that covers its columns, for every raw group that has none."""
         covered = {source_group(name) for name in champion.derived}
         first: dict[str, str] = {}
         for name in names:
-            if name.startswith(("bins(", "onehot(")) and source_group(name) not in covered:
+            group = derived(name)
+            covers = group is not None and KINDS[group.kind].covers_columns
+            if covers and source_group(name) not in covered:
                 first.setdefault(source_group(name), name)
         return list(first.values())
 
