@@ -36,6 +36,7 @@ from chacha.rules.progressive_loss import ProgressiveLoss
 from chacha.rules.stream_facts import StreamFacts
 from chacha.sources import OnBad, Skipped, Source, TableSpec, open_source
 from chacha.streaming import NO_LIMIT, StreamPass
+from chacha.tasks import task_of
 from chacha.tickets import Ticket, Tickets
 
 __all__ = ["ChaCha"]
@@ -131,6 +132,7 @@ class ChaCha:
             evidence, algorithm, oracle, lease_factor, starting, blending, screening, first_lease
         )
         self.loss_function: Loss = Squared() if loss is None else loss
+        self.task = task_of(self.loss_function)
         self.pool = default_pool() if pool is None else pool
         self.space = self.rules.space(space, self.pool)
         init = {**self.loss_function.options, **(init or {})}
@@ -140,7 +142,7 @@ class ChaCha:
         self.initial = self.space.initial(init, self.pool.default)
         self.budget, self.seed = budget, seed
         core = self.rules.core(self.initial, self.space, budget, seed)
-        self._intake = Intake(self.loss_function, self.space.features, self.initial)
+        self._intake = Intake(self.task, self.space.features, self.initial)
         self.evidence = core.evidence
         self.oracle = core.moves if isinstance(core, Contest) else core.oracle
         bits = self.initial.values.get("bit_precision", 18)
@@ -282,7 +284,7 @@ class ChaCha:
         """
         if (served := self._fast_path.predict(x)) is not None:
             return served
-        served = self.loss_function.served(self._driver.predict(self._intake.example(x)).served)
+        served = self.task.prediction(self._driver.predict(self._intake.example(x)).served)
         self._fast_path.add_plan(x)
         return served
 
@@ -327,7 +329,7 @@ class ChaCha:
         self._driver.begin(example)
         example = self._driver.with_derived(example, self._intake.past_groups)
         forecast = self._driver.predict(example)
-        served = self.loss_function.served(forecast.served)
+        served = self.task.prediction(forecast.served)
         ticket = Ticket(self._tickets.next, served, example, forecast)
         self._tickets.add(ticket)
         return ticket

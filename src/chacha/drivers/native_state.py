@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from chacha._native import Engine
 from chacha.config.config import Config
 from chacha.drivers.native_screen import NativeScreen
-from chacha.losses import LOSSES, Loss
+from chacha.losses import EngineLoss, Loss, engine_loss
 from chacha.pools.native import NativePool
 from chacha.rules.contest.betting import MASK, PairedBernstein, PairedBetting
 from chacha.rules.contest.blending import Blend, BlendGain, Blending, ChampionServes
@@ -56,35 +56,28 @@ def engine_sync(
 
     The engine implements the built-in classes only: a subclass may override any of their rules.
     """
-    if type(loss) not in LOSSES.values():
+    rules = engine_loss(loss)
+    if rules is None:
         return None
     if isinstance(core, ChampionChallengers):
         return (
-            PaperSync(core, pool.engine, loss) if type(core.evidence) is SampleComplexity else None
+            PaperSync(core, pool.engine, rules) if type(core.evidence) is SampleComplexity else None
         )
     evidence = type(core.evidence) in (PairedBetting, PairedBernstein)
     blending = type(core.serving.policy) in (Blending, ChampionServes)
-    return ContestSync(core, pool, loss) if evidence and blending else None
-
-
-def _loss_rules(loss: Loss) -> dict[str, Any]:
-    return {
-        "loss": type(loss).__name__.lower(),
-        "tau": getattr(loss, "tau", 0.5),
-        "floor": getattr(loss, "floor", 1e-4),
-    }
+    return ContestSync(core, pool, rules) if evidence and blending else None
 
 
 class PaperSync:
     """Synchronization of Algorithm 1: standings and bounds."""
 
-    def __init__(self, core: ChampionChallengers, engine: Engine, loss: Loss) -> None:
+    def __init__(self, core: ChampionChallengers, engine: Engine, loss: EngineLoss) -> None:
         self.core, self.engine = core, engine
         self.configs: dict[int, Config] = {}
         evidence = core.evidence
         assert isinstance(evidence, SampleComplexity)
         engine.set_rules(
-            **_loss_rules(loss),
+            loss=loss,
             scale=evidence.scale,
             delta=evidence.delta,
             log_in_root=evidence.log_in_root,
@@ -124,14 +117,14 @@ class PaperSync:
 class ContestSync:
     """Synchronization of the recommended rules: pairings, blends, the screen."""
 
-    def __init__(self, core: Contest, pool: NativePool, loss: Loss) -> None:
+    def __init__(self, core: Contest, pool: NativePool, loss: EngineLoss) -> None:
         self.core, self.engine = core, pool.engine
         engine = pool.engine
         self.screen = core.screen = NativeScreen(pool, core.screening.looks)
         evidence, blending = core.evidence, core.serving.policy
         coin = evidence.coin
         engine.set_contest_rules(
-            **_loss_rules(loss),
+            loss=loss,
             margin=evidence.margin,
             block=evidence.block,
             clip=evidence.clip,
