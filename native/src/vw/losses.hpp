@@ -116,7 +116,7 @@ struct BinaryLoss : AnyLoss<Loss> {
   static double second_metric(double raw, double y) { return (raw > 0) == (y > 0) ? 1.0 : 0.0; }
 };
 
-struct SquaredLoss : RegressionLoss<SquaredLoss> {
+struct Squared : RegressionLoss<Squared> {
   static constexpr const char* kName = "squared";
   static constexpr bool kAbsoluteProxy = true;
 
@@ -142,7 +142,7 @@ struct SquaredLoss : RegressionLoss<SquaredLoss> {
   }
 };
 
-struct LogisticLoss : BinaryLoss<LogisticLoss> {
+struct Logistic : BinaryLoss<Logistic> {
   static constexpr const char* kName = "logistic";
   static constexpr float kFirstLabelBound = 50.0F;
 
@@ -190,7 +190,7 @@ struct LogisticLoss : BinaryLoss<LogisticLoss> {
   }
 };
 
-struct QuantileLoss : RegressionLoss<QuantileLoss> {
+struct Quantile : RegressionLoss<Quantile> {
   static constexpr const char* kName = "quantile";
   static constexpr bool kAbsoluteProxy = true;
 
@@ -222,7 +222,7 @@ struct QuantileLoss : RegressionLoss<QuantileLoss> {
 };
 
 // The learner predicts the logarithm of the rate.
-struct PoissonLoss : RegressionLoss<PoissonLoss> {
+struct Poisson : RegressionLoss<Poisson> {
   static constexpr const char* kName = "poisson";
   static constexpr float kFirstLabelBound = 50.0F;
   static constexpr bool kRefusesLabels = true;
@@ -266,7 +266,7 @@ struct PoissonLoss : RegressionLoss<PoissonLoss> {
   }
 };
 
-struct HingeLoss : BinaryLoss<HingeLoss> {
+struct Hinge : BinaryLoss<Hinge> {
   static constexpr const char* kName = "hinge";
 
   static bool has_loss(float p, float y, const TrainingParameters&) { return 1 - y * p > 0; }
@@ -295,17 +295,17 @@ template <class F>
 inline auto visit(LossKind kind, F f) {
   switch (kind) {
     case LossKind::kSquared:
-      return f(SquaredLoss());
+      return f(Squared());
     case LossKind::kLogistic:
-      return f(LogisticLoss());
+      return f(Logistic());
     case LossKind::kQuantile:
-      return f(QuantileLoss());
+      return f(Quantile());
     case LossKind::kPoisson:
-      return f(PoissonLoss());
+      return f(Poisson());
     case LossKind::kHinge:
-      return f(HingeLoss());
+      return f(Hinge());
   }
-  return f(SquaredLoss());  // no other kind exists
+  return f(Squared());  // no other kind exists
 }
 
 inline LossKind loss_named(const std::string& name) {
@@ -319,7 +319,7 @@ inline LossKind loss_named(const std::string& name) {
 // The loss that a model is trained with.
 struct TrainingLoss {
   LossKind kind = LossKind::kSquared;
-  TrainingParameters with;
+  TrainingParameters with = {};
 
   float first_label_bound() const {
     return visit(kind, [](auto loss) { return loss.kFirstLabelBound; });

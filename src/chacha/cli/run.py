@@ -109,18 +109,16 @@ def run(
     paths = {"json": json, "predictions": predictions, "save_decisions": save_decisions}
     for place in (to_vw, to_vw and features_path(to_vw)):
         check_distinct(source, **paths, to_vw=place)
-    loss_function = loss_named(loss)
+    task = task_of(loss_named(loss))
     if dry_run:
-        show_source(
-            open_files(source, table, DictReader(task_of(loss_function).learner_label), form=form)
-        )
+        show_source(open_files(source, table, DictReader(task.learner_label), form=form))
         return
     try:
         model = PRESETS[rules](
             budget=budget,
             space=parse_space(tune, rules, features),
             init=parse_init(init or []),
-            loss=loss_function,
+            loss=task.loss_function,
             pool=open_pool(pool),
             seed=seed,
             baseline=baseline,
