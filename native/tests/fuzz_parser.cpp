@@ -18,7 +18,7 @@ struct Models {
     Options root, power, hinge;
     power.power_t = 0.3F;
     power.l1 = 1e-4F;
-    hinge.loss = LossKind::kHinge;
+    hinge.loss.kind = LossKind::kHinge;
     hinge.l2 = 1e-3F;
     numbers = {engine.start(18, root, {}), engine.start(18, power, {{"a", "b"}}),
                engine.start(6, hinge, {{"user", "a"}, {"b", "b"}})};

@@ -112,9 +112,7 @@ class Engine:
     def set_rules(
         self,
         *,
-        loss: str,
-        tau: float,
-        floor: float,
+        loss: tuple[str, Sequence[tuple[str, float]]],
         scale: float,
         delta: float,
         log_in_root: bool,
@@ -135,9 +133,7 @@ class Engine:
     def set_contest_rules(
         self,
         *,
-        loss: str,
-        tau: float,
-        floor: float,
+        loss: tuple[str, Sequence[tuple[str, float]]],
         margin: float,
         block: int,
         clip: float,

@@ -7,12 +7,12 @@ from typing import Any
 
 from chacha.config.config import Config
 from chacha.config.derived_groups import DerivedFeatures, derived
-from chacha.data.example import Example, finite
+from chacha.data.example import Example
 from chacha.data.text_parser import parse_line
 from chacha.errors import BadExample, ConfigError
 from chacha.features.own_functions import OwnFunctions
-from chacha.losses import Loss
 from chacha.sources import DictReader
+from chacha.tasks import Task
 
 __all__ = ["ExampleLike", "Intake", "example_of", "labelled"]
 
@@ -21,12 +21,13 @@ ExampleLike = Mapping[Any, Any] | str | Example
 
 
 class Intake:
-    """Turns user input into examples, for a loss and a policy on derived features.
+    """Turns user input into examples, for a task and a policy on derived features.
 
     >>> from chacha.losses import Squared
+    >>> from chacha.tasks import task_of
     >>> area = lambda x: {"m2": x["a"] * x["b"]}
     >>> policy = DerivedFeatures(functions={"area": area}, more=["lag(label,2)"])
-    >>> intake = Intake(Squared(), policy)
+    >>> intake = Intake(task_of(Squared()), policy)
     >>> intake.example({"a": 2.0, "b": 3.0, "c": None}).line
     '|a a:2.0 |b b:3.0 |c |missing(c) c |own(area) m2:6.0'
     >>> intake.past_groups
@@ -34,9 +35,9 @@ class Intake:
     """
 
     def __init__(
-        self, loss: Loss, policy: DerivedFeatures | None = None, initial: Config | None = None
+        self, task: Task, policy: DerivedFeatures | None = None, initial: Config | None = None
     ) -> None:
-        self.loss = loss
+        self.task = task
         self.own_functions = OwnFunctions(policy.functions if policy else {})
         names = [*(policy.more if policy else ()), *(initial.derived if initial else ())]
         requested = {name: group for name in names if (group := derived(name)) is not None}
@@ -44,7 +45,9 @@ class Intake:
         """Groups made from earlier examples: a ticket keeps them as they were."""
         offers = policy is not None and "missing" in set(policy.kinds) - set(policy.without)
         offers = offers or any(group.kind == "missing" for group in requested.values())
-        self.reader = DictReader(loss.label, offers, keep_rows=bool(self.own_functions.functions))
+        self.reader = DictReader(
+            task.learner_label, offers, keep_rows=bool(self.own_functions.functions)
+        )
 
     @property
     def in_blocks(self) -> bool:
@@ -59,11 +62,11 @@ class Intake:
         self, example: Example, y: float | None = None, weight: float | None = None
     ) -> Example:
         """Return the example with its label, or raise an error if it cannot be learned."""
-        return labelled(example, self.loss, y, weight)
+        return labelled(example, self.task, y, weight)
 
     def prepare(self, example: Example) -> Example:
         """Return a row of a source in the form in which it is learned."""
-        return self.own_functions(labelled(example, self.loss))
+        return self.own_functions(labelled(example, self.task))
 
 
 def example_of(x: ExampleLike, reader: DictReader) -> Example:
@@ -83,12 +86,13 @@ def example_of(x: ExampleLike, reader: DictReader) -> Example:
 
 
 def labelled(
-    example: Example, loss: Loss, y: float | None = None, weight: float | None = None
+    example: Example, task: Task, y: float | None = None, weight: float | None = None
 ) -> Example:
     """Return the example with its label in the learner's form, or raise an error.
 
     >>> from chacha.losses import Logistic
-    >>> labelled(parse_line("0 |a x"), Logistic()).line
+    >>> from chacha.tasks import task_of
+    >>> labelled(parse_line("0 |a x"), task_of(Logistic())).line
     '-1.0 |a x'
     """
     from_text = y is None
@@ -96,7 +100,7 @@ def labelled(
         if example.label is None:
             raise BadExample("the example has no label; learning needs one", "no label")
         y = example.label
-    label = loss.label(finite(y, "label"))
+    label = task.label(y)
     if from_text and label == y and weight is None:
         return example
     return example.with_label(label, weight)

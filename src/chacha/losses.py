@@ -4,30 +4,49 @@ A learner predicts on its own scale, such as VW's margin or VW's log rate. `serv
 the user's prediction. `loss` is the reported loss, unclipped. `proxy` is the loss that Algorithm 1
 compares; `proxy_range` bounds it, given the label range [low, high] so far.
 
-Twin: native/src/rules/served_loss.hpp
+The class of a built-in loss declares all there is to know about it, and :data:`LOSSES` is the one
+table of these classes: the command line, VW's options and model files, the pools and the drivers
+ask it.
+
+Twin: native/src/vw/losses.hpp
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import Field, dataclass, field, fields, is_dataclass
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from chacha.config.config import Value
 from chacha.errors import BadExample, ConfigError
 
 __all__ = [
     "LOSSES",
+    "BinaryLoss",
+    "EngineLoss",
     "Hinge",
     "Logistic",
     "Loss",
     "Poisson",
     "Quantile",
+    "RegressionLoss",
     "Squared",
+    "check_loss",
     "check_scale",
+    "engine_loss",
+    "first_label_bound",
+    "loss_forms",
+    "loss_named",
     "loss_of",
+    "loss_options",
 ]
+
+VW_DEFAULT = "squared"
+"""VW's loss function where none is given."""
+LEAST_RATE = 1e-4
+"""The smallest rate of which Poisson loss takes the logarithm."""
 
 
 class Loss(Protocol):
@@ -66,43 +85,107 @@ class Loss(Protocol):
         """Return the other reported metrics, one term of each mean."""
 
 
-class _Regression:
-    """Regression: the proxy is the clipped absolute error (the paper's appendix)."""
+class _BuiltIn(ABC):
+    """The declarations of a built-in loss. Its parameters are the fields of its dataclass.
 
-    options: ClassVar[Mapping[str, Value]] = {}
+    A parameter that VW has as well names VW's option in its metadata; on the command line it is
+    written after a colon, as in `quantile:0.9`.
+    """
+
+    kind: ClassVar[str]
+    """The name in VW, in the engine and on the command line."""
+    scale: ClassVar[str] = "a value"
+    """What the learner predicts."""
+    first_label_bound: ClassVar[float] = 0.0
+    """VW starts the range of the labels, to which it clips predictions, at ± this number."""
+    metric_names: ClassVar[tuple[str, str]]
+
+    @classmethod
+    def parameters(cls) -> Sequence[Field[Any]]:
+        """Return the parameters."""
+        return fields(cls) if is_dataclass(cls) else ()
+
+    @classmethod
+    def vw_parameters(cls) -> Mapping[str, Field[Any]]:
+        """Return the parameters that VW has as well, by VW's option."""
+        return {f.metadata["option"]: f for f in cls.parameters() if "option" in f.metadata}
+
+    @property
+    def name(self) -> str:
+        """The name on the command line and in reports, with its parameter."""
+        values = [f"{getattr(self, f.name):g}" for f in self.vw_parameters().values()]
+        return ":".join([self.kind, *values])
+
+    @property
+    def options(self) -> Mapping[str, Value]:
+        """VW's options for the loss; empty for VW's default."""
+        if self.kind == VW_DEFAULT:
+            return {}
+        values = {option: getattr(self, f.name) for option, f in self.vw_parameters().items()}
+        return {"loss_function": self.kind, **values}
+
+    @abstractmethod
+    def loss(self, raw: float, y: float) -> float:
+        """Return the reported loss, unclipped."""
+
+
+class RegressionLoss(_BuiltIn):
+    """A built-in loss for labels that are numbers.
+
+    The proxy is the clipped absolute error (the paper's appendix).
+
+    >>> isinstance(Poisson(), RegressionLoss)
+    True
+    """
+
+    metric_names = ("mae", "mse")
 
     def label(self, y: float) -> float:
+        """Return the label as it is."""
         return y
 
     def served(self, raw: float) -> float:
+        """Return the learner's prediction as it is."""
         return raw
 
+    def raw(self, value: float) -> float:
+        """Return the prediction on the learner's scale that stands for `value`.
+
+        For learners that know nothing of the loss.
+        """
+        return value
+
     def residual(self, raw: float, y: float) -> float:
+        """Return the label less the prediction."""
         return y - self.served(raw)
 
     def proxy(self, raw: float, y: float, low: float, high: float) -> float:
+        """Return the absolute error of the prediction, clipped to the range of the labels."""
         p = self.served(raw)
         if math.isnan(p):
             return high - low
         return abs(min(max(low, p), high) - y)
 
     def proxy_range(self, low: float, high: float) -> float:
+        """Return the range of the labels."""
         return high - low
 
     def metrics(self, raw: float, y: float) -> dict[str, float]:
+        """Return the absolute and the squared error."""
         error = self.served(raw) - y
-        return {"mae": abs(error), "mse": error * error}
+        first, second = self.metric_names
+        return {first: abs(error), second: error * error}
 
 
 @dataclass(frozen=True)
-class Squared(_Regression):
+class Squared(RegressionLoss):
     """Squared error, VW's default.
 
     >>> Squared().loss(1.0, 3.0), Squared().proxy(9.0, 3.0, low=0.0, high=4.0)
     (4.0, 1.0)
     """
 
-    name: ClassVar[str] = "squared"
+    kind = "squared"
 
     def loss(self, raw: float, y: float) -> float:
         """(ŷ - y)²."""
@@ -111,28 +194,21 @@ class Squared(_Regression):
 
 
 @dataclass(frozen=True)
-class Quantile(_Regression):
+class Quantile(RegressionLoss):
     """The pinball loss; the prediction is the `tau`-quantile.
 
-    >>> Quantile(0.9).loss(1.0, 3.0)
-    1.8
+    >>> Quantile(0.9).loss(1.0, 3.0), Quantile(0.9).name
+    (1.8, 'quantile:0.9')
     """
 
-    tau: float = 0.5
+    kind = "quantile"
+    tau: float = field(
+        default=0.5, metadata={"option": "quantile_tau", "rule": "a number between 0 and 1"}
+    )
 
     def __post_init__(self) -> None:
         if not 0 < self.tau < 1:
             raise ConfigError(f"tau must lie between 0 and 1, got {self.tau}")
-
-    @property
-    def name(self) -> str:
-        """`quantile:TAU`."""
-        return f"quantile:{self.tau:g}"
-
-    @property
-    def options(self) -> Mapping[str, Value]:  # type: ignore[override]
-        """VW's options."""
-        return {"loss_function": "quantile", "quantile_tau": self.tau}
 
     def loss(self, raw: float, y: float) -> float:
         """tau·(y - ŷ) if y is above ŷ, else (1 - tau)·(ŷ - y)."""
@@ -140,15 +216,16 @@ class Quantile(_Regression):
 
 
 @dataclass(frozen=True)
-class Poisson(_Regression):
+class Poisson(RegressionLoss):
     """Poisson loss for counts; the learner predicts the log of the rate, the user gets the rate.
 
     >>> Poisson().served(0.0), Poisson().loss(0.0, 0.0)
     (1.0, 2.0)
     """
 
-    name: ClassVar[str] = "poisson"
-    options: ClassVar[Mapping[str, Value]] = {"loss_function": "poisson"}
+    kind = "poisson"
+    scale = "a log rate"
+    first_label_bound = 50.0
 
     def label(self, y: float) -> float:
         """Return the label; counts are not negative."""
@@ -161,12 +238,24 @@ class Poisson(_Regression):
         """The rate."""
         return math.exp(min(raw, 700.0))
 
+    def raw(self, value: float) -> float:
+        """Return the logarithm of a rate, which counts as at least :data:`LEAST_RATE`."""
+        return math.log(max(value, LEAST_RATE))
+
     def loss(self, raw: float, y: float) -> float:
         """The deviance 2·(y·log(y/rate) - y + rate)."""
         return 2.0 * ((y * (math.log(y) - raw) if y > 0 else 0.0) - y + self.served(raw))
 
 
-class _Classification:
+class BinaryLoss(_BuiltIn):
+    """A built-in loss for two classes, whose labels are -1 and 1.
+
+    >>> isinstance(Logistic(), BinaryLoss), Logistic().label(0.0)
+    (True, -1.0)
+    """
+
+    scale = "a margin"
+
     def label(self, y: float) -> float:
         """Return the label, -1 or 1; 0 is read as -1."""
         if y not in (-1.0, 0.0, 1.0):
@@ -174,17 +263,49 @@ class _Classification:
             raise BadExample(message, "label refused")
         return 1.0 if y > 0 else -1.0
 
+    @abstractmethod
+    def served(self, raw: float) -> float:
+        """Return the user's prediction for the margin."""
+
+    @abstractmethod
+    def raw(self, p: float) -> float:
+        """Return the margin that stands for a probability `p` of label 1.
+
+        For learners that know nothing of the loss.
+        """
+
+    @abstractmethod
+    def residual(self, raw: float, y: float) -> float:
+        """Return the residual, on the scale of the margin."""
+
+    @abstractmethod
+    def proxy_range(self, low: float, high: float) -> float:
+        """Return the largest value of `proxy`."""
+
+    def proxy(self, raw: float, y: float, low: float, high: float) -> float:
+        """Return the loss, clipped at its range."""
+        limit = self.proxy_range(low, high)
+        return limit if math.isnan(raw) else min(self.loss(raw, y), limit)
+
+    def metrics(self, raw: float, y: float) -> dict[str, float]:
+        """Return the loss and the accuracy."""
+        first, second = self.metric_names
+        return {first: self.loss(raw, y), second: float((raw > 0) == (y > 0))}
+
 
 @dataclass(frozen=True)
-class Logistic(_Classification):
+class Logistic(BinaryLoss):
     """Log loss; the learner predicts a margin, the user gets a probability.
+
+    The proxy is clipped at -log(floor).
 
     >>> Logistic().served(0.0), round(Logistic().loss(0.0, 1.0), 4)
     (0.5, 0.6931)
     """
 
-    name: ClassVar[str] = "logistic"
-    options: ClassVar[Mapping[str, Value]] = {"loss_function": "logistic"}
+    kind = "logistic"
+    first_label_bound = 50.0
+    metric_names = ("log_loss", "accuracy")
     floor: float = 1e-4
 
     def served(self, raw: float) -> float:
@@ -193,6 +314,14 @@ class Logistic(_Classification):
             return 1.0 / (1.0 + math.exp(-min(raw, 700.0)))
         e = math.exp(max(raw, -700.0))
         return e / (1.0 + e)
+
+    def raw(self, p: float) -> float:
+        """Return the log odds of a probability, first moved `floor` away from 0 and 1.
+
+        Trees often predict exactly 0 or 1.
+        """
+        p = min(max(p, self.floor), 1.0 - self.floor)
+        return math.log(p / (1.0 - p))
 
     def loss(self, raw: float, y: float) -> float:
         """log(1 + exp(-y·margin))."""
@@ -203,34 +332,29 @@ class Logistic(_Classification):
         """y times the probability of the other label."""
         return y * self.served(-y * raw)
 
-    def proxy(self, raw: float, y: float, low: float, high: float) -> float:
-        """The log loss, clipped at -log(floor)."""
-        limit = self.proxy_range(low, high)
-        return limit if math.isnan(raw) else min(self.loss(raw, y), limit)
-
     def proxy_range(self, low: float, high: float) -> float:
         """Return -log(floor)."""
         return -math.log(self.floor)
 
-    def metrics(self, raw: float, y: float) -> dict[str, float]:
-        """Log loss and accuracy."""
-        return {"log_loss": self.loss(raw, y), "accuracy": float((raw > 0) == (y > 0))}
-
 
 @dataclass(frozen=True)
-class Hinge(_Classification):
+class Hinge(BinaryLoss):
     """The hinge loss; the user gets the margin. The proxy is clipped at 2.
 
     >>> Hinge().loss(0.25, 1.0)
     0.75
     """
 
-    name: ClassVar[str] = "hinge"
-    options: ClassVar[Mapping[str, Value]] = {"loss_function": "hinge"}
+    kind = "hinge"
+    metric_names = ("hinge", "accuracy")
 
     def served(self, raw: float) -> float:
         """The margin."""
         return raw
+
+    def raw(self, p: float) -> float:
+        """Return 2p - 1."""
+        return 2.0 * p - 1.0
 
     def loss(self, raw: float, y: float) -> float:
         """max(0, 1 - y·margin)."""
@@ -240,27 +364,48 @@ class Hinge(_Classification):
         """y if the margin is below 1, else 0."""
         return y if y * raw < 1.0 else 0.0
 
-    def proxy(self, raw: float, y: float, low: float, high: float) -> float:
-        """The hinge loss, clipped at 2."""
-        return 2.0 if math.isnan(raw) else min(self.loss(raw, y), 2.0)
-
     def proxy_range(self, low: float, high: float) -> float:
         """Return 2."""
         return 2.0
 
-    def metrics(self, raw: float, y: float) -> dict[str, float]:
-        """Hinge loss and accuracy."""
-        return {"hinge": self.loss(raw, y), "accuracy": float((raw > 0) == (y > 0))}
 
-
-LOSSES: Mapping[str, type[Loss]] = {
-    "squared": Squared,
-    "logistic": Logistic,
-    "quantile": Quantile,
-    "poisson": Poisson,
-    "hinge": Hinge,
+BuiltIn = RegressionLoss | BinaryLoss
+LOSSES: Mapping[str, type[BuiltIn]] = {
+    loss.kind: loss for loss in (Squared, Logistic, Quantile, Poisson, Hinge)
 }
-"""The losses by the name of VW's `loss_function`."""
+"""The built-in losses by the name of VW's `loss_function`."""
+
+
+def loss_forms() -> list[str]:
+    """Return how the losses are written on the command line.
+
+    >>> loss_forms()
+    ['squared', 'logistic', 'quantile:TAU', 'poisson', 'hinge']
+    """
+    return [_form(loss) for loss in LOSSES.values()]
+
+
+def _form(loss: type[BuiltIn]) -> str:
+    return ":".join([loss.kind, *(f.name.upper() for f in loss.vw_parameters().values())])
+
+
+def loss_named(text: str) -> Loss:
+    """Return the loss of a name on the command line, the inverse of `name`.
+
+    >>> loss_named("quantile:0.9"), loss_named("quantile"), loss_named("hinge").name
+    (Quantile(tau=0.9), Quantile(tau=0.5), 'hinge')
+    """
+    kind, *words = text.split(":")
+    loss = LOSSES.get(kind)
+    if loss is None or (words and not loss.vw_parameters()):
+        raise ConfigError(f"there is no loss {text!r}; choose from {', '.join(loss_forms())}")
+    parameters = [*loss.vw_parameters().values()]
+    try:
+        values = [float(word) for word in words]
+        return loss(**{f.name: v for f, v in zip(parameters, values, strict=bool(words))})
+    except ValueError as error:
+        rules = " and ".join(f.metadata["rule"] for f in parameters)
+        raise ConfigError(f"{_form(loss)} needs {rules}, got {text}") from error
 
 
 def loss_of(values: Mapping[str, Value]) -> Loss:
@@ -269,13 +414,75 @@ def loss_of(values: Mapping[str, Value]) -> Loss:
     >>> loss_of({"loss_function": "quantile", "quantile_tau": 0.9}), loss_of({})
     (Quantile(tau=0.9), Squared())
     """
-    name = str(values.get("loss_function", "squared"))
-    if name == "quantile":
-        return Quantile(float(values.get("quantile_tau", 0.5)))
-    return LOSSES.get(name, Squared)()
+    loss = LOSSES.get(str(values.get("loss_function", VW_DEFAULT)), Squared)
+    parameters = loss.vw_parameters().items()
+    return loss(**{f.name: float(values[option]) for option, f in parameters if option in values})
 
 
-SCALES = {"logistic": "a margin", "hinge": "a margin", "poisson": "a log rate"}
+def loss_options() -> dict[str, float]:
+    """Return VW's options for the parameters of the losses, with their defaults.
+
+    >>> loss_options()
+    {'quantile_tau': 0.5}
+    """
+    return {
+        option: getattr(loss(), f.name)
+        for loss in LOSSES.values()
+        for option, f in loss.vw_parameters().items()
+    }
+
+
+def first_label_bound(loss_function: Any) -> float:
+    """Return the number at ± which VW starts the label range with a loss function of its own.
+
+    >>> first_label_bound("logistic"), first_label_bound(None)
+    (50.0, 0.0)
+    """
+    return LOSSES.get(str(loss_function), _BuiltIn).first_label_bound
+
+
+class EngineLoss(NamedTuple):
+    """A loss as the native engine takes it: its name there, and its parameters."""
+
+    name: str
+    parameters: list[tuple[str, float]]
+
+
+def engine_loss(loss: Loss) -> EngineLoss | None:
+    """Return a loss for the native engine; None if the engine does not implement it.
+
+    The engine implements the built-in classes only: a subclass may override any method.
+
+    >>> engine_loss(Quantile(0.9))
+    EngineLoss(name='quantile', parameters=[('tau', 0.9)])
+    >>> class Huber(Squared): ...
+    >>> print(engine_loss(Huber()))
+    None
+    """
+    for kind, built_in in LOSSES.items():
+        if type(loss) is built_in:
+            return EngineLoss(
+                kind, [(f.name, getattr(loss, f.name)) for f in built_in.parameters()]
+            )
+    return None
+
+
+def check_loss(loss: object) -> None:
+    """Raise an error for what is not a loss, such as a name or a class instead of an object.
+
+    >>> check_loss(Squared)
+    Traceback (most recent call last):
+    chacha.errors.ConfigError: loss must be an object such as Squared() or Logistic(), \
+got <class 'chacha.losses.Squared'>
+    """
+    if isinstance(loss, type) or not hasattr(loss, "proxy"):
+        advice = "an object such as Squared() or Logistic()"
+        raise ConfigError(f"loss must be {advice}, got {loss!r}")
+
+
+def _scale(loss_function: Any) -> str:
+    """Return the scale on which VW predicts with a loss function."""
+    return LOSSES.get(str(loss_function), _BuiltIn).scale
 
 
 def check_scale(loss: Loss, trained: Iterable[Any]) -> None:
@@ -289,9 +496,9 @@ def check_scale(loss: Loss, trained: Iterable[Any]) -> None:
     chacha.errors.ConfigError: with loss_function=logistic VW predicts a margin, but squared loss \
 needs a value; leave loss_function out, or choose that loss: --loss logistic
     """
-    needed = SCALES.get(str(loss.options.get("loss_function")), "a value")
+    needed = _scale(loss.options.get("loss_function"))
     for name in trained:
-        scale = SCALES.get(str(name), "a value")
+        scale = _scale(name)
         if scale != needed:
             raise ConfigError(
                 f"with loss_function={name} VW predicts {scale}, but {loss.name} loss needs "

@@ -122,11 +122,11 @@ class ChaCha:
             pool, budget=budget, space=space, init=init, rules=rules, loss=loss, seed=seed
         )
         self.pool = pool
-        self._intake = Intake(spec.loss, spec.space.features, spec.initial)
+        self._intake = Intake(spec.task, spec.space.features, spec.initial)
         self._driver = make_driver(
             spec.algorithm,
             pool,
-            spec.loss,
+            spec.task,
             bits=spec.observed_bits,
             baseline=baseline,
             keep_decisions=keep_decisions,
@@ -194,7 +194,7 @@ class ChaCha:
     @property
     def loss_function(self) -> Loss:
         """The loss in which predictions are served, reported and compared."""
-        return self.specification.loss
+        return self.specification.task.loss_function
 
     @property
     def budget(self) -> int:
@@ -307,7 +307,7 @@ class ChaCha:
                 return served
             forecast = self._driver.predict(self._intake.example(x))
             self._fast_path.add_plan(x)
-            return self.loss_function.served(forecast.served)
+            return self.specification.task.prediction(forecast.served)
 
     def learn_one(
         self, x: ExampleLike, y: float | None = None, weight: float | None = None
@@ -355,7 +355,7 @@ class ChaCha:
             example = self._driver.with_derived(example, self._intake.past_groups)
             forecast = self._driver.predict(example)
             self._fast_path.add_plan(x)
-            served = self.loss_function.served(forecast.served)
+            served = self.specification.task.prediction(forecast.served)
             return self._tickets.issue(served, PendingExample(example, forecast))
 
     def tell(self, ticket: Ticket | int, y: float, weight: float | None = None) -> list[Decision]:

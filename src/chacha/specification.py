@@ -16,7 +16,7 @@ from chacha.config.config import Config
 from chacha.config.space import Choice, Domain, Interactions, Space
 from chacha.drivers.native_dicts import DictPlans
 from chacha.errors import ConfigError
-from chacha.losses import Loss, Squared, check_scale
+from chacha.losses import Loss, Squared, check_loss, check_scale
 from chacha.pools.base import Derives, LivePool
 from chacha.pools.native import NativePool
 from chacha.rules.algorithm import Algorithm
@@ -24,6 +24,7 @@ from chacha.rules.contest.contest import ContestRules
 from chacha.rules.oracle import ConfigOracle
 from chacha.rules.paper.bounds import Evidence
 from chacha.rules.paper.champion import ChampionChallengers, PaperRules
+from chacha.tasks import Task, task_of
 
 __all__ = ["PaperSettings", "Rules", "Settings", "SpaceLike", "Specification", "split_settings"]
 
@@ -74,7 +75,7 @@ def split_settings(settings: PaperSettings) -> tuple[dict[str, Any], CommonSetti
 
 @dataclass(frozen=True, eq=False)
 class Specification:
-    """The rules, the space, the loss and the initial configuration of a model.
+    """The rules, the space, the task and the initial configuration of a model.
 
     >>> from chacha.pools import NativePool
     >>> one = Specification.of(NativePool(), budget=3, init={"learning_rate": 0.1})
@@ -84,7 +85,7 @@ class Specification:
 
     rules: Rules
     space: Space
-    loss: Loss
+    task: Task
     initial: Config
     budget: int
     seed: int
@@ -110,7 +111,7 @@ class Specification:
         rules = ContestRules() if rules is None else rules
         check_part("rules", rules, (ContestRules, PaperRules), "ContestRules() or PaperRules()")
         loss = Squared() if loss is None else loss
-        _check_loss(loss)
+        check_loss(loss)
         try:
             key = _key((_kind(pool), budget, space, init, rules, loss, seed))
             if (shared := _SHARED.get(key)) is not None:
@@ -148,7 +149,7 @@ class Specification:
         check_scale(loss, trained)
         initial = space.initial(init, pool.default)
         algorithm = cast("Algorithm[Any]", rules.make_algorithm(initial, space, budget, seed))
-        return cls(rules, space, loss, initial, budget, seed, algorithm, DictPlans())
+        return cls(rules, space, task_of(loss), initial, budget, seed, algorithm, DictPlans())
 
     @property
     def observed_bits(self) -> int:
@@ -163,11 +164,6 @@ _SHARED: WeakValueDictionary[Hashable, Specification] = WeakValueDictionary()
 def _kind(pool: LivePool) -> Hashable:
     """Return what a specification needs to know of a pool: its class, if that says everything."""
     return NativePool if type(pool) is NativePool else cast("Hashable", pool)
-
-
-def _check_loss(loss: Loss) -> None:
-    if isinstance(loss, type) or not hasattr(loss, "proxy"):
-        raise ConfigError(f"loss must be an object such as Squared() or Logistic(), got {loss!r}")
 
 
 def _key(value: Any) -> Hashable:

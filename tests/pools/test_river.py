@@ -12,8 +12,8 @@ import pytest
 import chacha
 from chacha import Example
 from chacha.errors import ConfigError
-from chacha.losses import Hinge, Logistic, Loss, Poisson, Squared
-from chacha.pools.river import LEAST_RATE, RiverLearner
+from chacha.losses import LEAST_RATE, Hinge, Logistic, Loss, Poisson, Squared
+from chacha.pools.river import RiverLearner
 
 
 def test_features_are_keyed_by_group_and_added_within(tmp_path: Path) -> None:

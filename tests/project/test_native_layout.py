@@ -52,6 +52,6 @@ def test_twins_name_each_other() -> None:
 
 
 def test_twins_have_the_same_file_name() -> None:
-    shared = {"vw_text.py", "losses.py"}  # in C++ by what they are used for
+    shared = {"vw_text.py"}  # in C++ by what they are used for
     for path in ROOT.glob("src/chacha/**/*.py"):
         assert path.name in shared or all(twin.stem == path.stem for twin in twins(path)), path

@@ -77,9 +77,9 @@ auto custom_test(nb::object payoff) {
 void bind_contest(nb::class_<PyEngine>& type) {
   type.def(
           "set_contest_rules",
-          [](PyEngine& self, const std::string& loss, double tau, double floor, double margin,
-             std::int64_t block, double clip, double block_clip, double most, double eliminates,
-             std::int64_t patience, std::int64_t warm_up, bool bernstein,
+          [](PyEngine& self, const LossTuple& loss, double margin, std::int64_t block, double clip,
+             double block_clip, double most, double eliminates, std::int64_t patience,
+             std::int64_t warm_up, bool bernstein,
              std::optional<std::pair<std::uint64_t, std::int64_t>> coin, std::int64_t burn_in,
              std::int64_t early, double decay, double standard_errors, double blend_clip,
              double tolerance, bool champion_only, double share, double rate, nb::object payoff) {
@@ -90,14 +90,14 @@ void bind_contest(nb::class_<PyEngine>& type) {
             if (coin) std::tie(rules.seed, rules.coin_block) = *coin;
             const auto held = self.lock();
             self.engine().set_contest_rules(
-                {loss_named(loss), tau, floor}, rules,
+                ServedLoss::named(loss.first, loss.second), rules,
                 {burn_in, early, decay, standard_errors, blend_clip, tolerance, champion_only},
                 share, rate);
           },
-          nb::kw_only(), "loss"_a, "tau"_a, "floor"_a, "margin"_a, "block"_a, "clip"_a,
-          "block_clip"_a, "most"_a, "eliminates"_a, "patience"_a, "warm_up"_a, "bernstein"_a,
-          "coin"_a.none(), "burn_in"_a, "early"_a, "decay"_a, "standard_errors"_a, "blend_clip"_a,
-          "tolerance"_a, "champion_only"_a, "share"_a, "rate"_a, "payoff"_a.none())
+          nb::kw_only(), "loss"_a, "margin"_a, "block"_a, "clip"_a, "block_clip"_a, "most"_a,
+          "eliminates"_a, "patience"_a, "warm_up"_a, "bernstein"_a, "coin"_a.none(), "burn_in"_a,
+          "early"_a, "decay"_a, "standard_errors"_a, "blend_clip"_a, "tolerance"_a,
+          "champion_only"_a, "share"_a, "rate"_a, "payoff"_a.none())
       .def("set_contest",
            [](PyEngine& self, std::uint32_t champion, std::int64_t charged, double level,
               bool decide_anyway, const nb::tuple& serving,

@@ -29,6 +29,9 @@
 namespace chacha {
 namespace {
 
+// A loss and its parameters by name, as src/chacha/losses.py gives them.
+using LossTuple = std::pair<std::string, std::vector<std::pair<std::string, double>>>;
+
 // The bytes of a Python object: bytes, a bytearray, an mmap.
 class Buffer {
  public:

@@ -39,13 +39,11 @@ Options options_of(const std::vector<std::pair<std::string, std::string>>& setti
       options.l1 = nearest(text);
     else if (key == "l2")
       options.l2 = nearest(text);
-    else if (key == "quantile_tau")
-      options.tau = nearest(text);
     else if (key == "loss_function")
-      options.loss = loss_named(text);
+      options.loss.kind = loss_named(text);
     else if (key == "noconstant")
       options.constant = text == "off";
-    else
+    else if (!options.loss.with.set(key, nearest(text)))
       throw std::invalid_argument("unknown option " + key);
   }
   return options;
@@ -116,17 +114,17 @@ NB_MODULE(_native, module) {
            })
       .def(
           "set_rules",
-          [](PyEngine& self, const std::string& loss, double tau, double floor, double scale,
-             double delta, bool log_in_root, double p, std::optional<double> comp, bool natural,
-             double log_of_base, bool count_challengers, std::int64_t burn_in) {
+          [](PyEngine& self, const LossTuple& loss, double scale, double delta, bool log_in_root,
+             double p, std::optional<double> comp, bool natural, double log_of_base,
+             bool count_challengers, std::int64_t burn_in) {
             const auto held = self.lock();
             self.engine().set_rules(
-                {loss_named(loss), tau, floor},
+                ServedLoss::named(loss.first, loss.second),
                 {scale, delta, log_in_root, p, comp.has_value(), comp.value_or(0.0), natural,
                  log_of_base, count_challengers, burn_in});
           },
-          "loss"_a, "tau"_a, "floor"_a, "scale"_a, "delta"_a, "log_in_root"_a, "p"_a,
-          "comp"_a.none(), "natural"_a, "log_of_base"_a, "count_challengers"_a, "burn_in"_a)
+          "loss"_a, "scale"_a, "delta"_a, "log_in_root"_a, "p"_a, "comp"_a.none(), "natural"_a,
+          "log_of_base"_a, "count_challengers"_a, "burn_in"_a)
       .def("set_contenders",
            [](PyEngine& self,
               const std::vector<std::tuple<std::uint32_t, bool, std::int64_t>>& tuples,

@@ -147,12 +147,7 @@ void Engine::drop_empty_banks() noexcept {
 
 bool Engine::take_label() {
   if (!example_.labelled) return false;
-  float& y = example_.label;
-  if (loss_.classifies()) {
-    if (y != -1.0F && y != 0.0F && y != 1.0F) return false;
-    y = y > 0 ? 1.0F : -1.0F;
-  }
-  return loss_.kind != LossKind::kPoisson || y >= 0;
+  return loss_.take_label(example_.label);
 }
 
 void Engine::predict() {

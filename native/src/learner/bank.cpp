@@ -78,7 +78,7 @@ std::uint32_t Bank::start(const Options& options, std::vector<GroupList> product
     // From here on nothing throws.
     ModelState state;
     state.sum_norm_x = state.total_weight = options.initial_t;
-    state.high = first_label_bound(options.loss);
+    state.high = options.loss.first_label_bound();
     state.low = 0.0F - state.high;  // -0 would be served where VW serves 0
     places_.start(lane, std::move(narrow));
     lanes_.start(lane, {options, std::move(products), {}}, state, 0.0F);

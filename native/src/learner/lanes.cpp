@@ -67,7 +67,7 @@ void Lanes::compare_options() noexcept {
                          lanes_[lane].contraction != 1;
     all_square_root_ = all_square_root_ && root;
     any_l1_ = any_l1_ || options.l1 > 0;
-    plain_ = plain_ && root && !regular && options.loss == LossKind::kSquared;
+    plain_ = plain_ && root && !regular && options.loss.kind == LossKind::kSquared;
   }
 }
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "vw/training_losses.hpp"
+#include "vw/losses.hpp"
 
 namespace chacha {
 
@@ -15,8 +15,7 @@ struct Options {
   float initial_t = 0.0F;
   float l1 = 0.0F;
   float l2 = 0.0F;
-  float tau = 0.5F;
-  LossKind loss = LossKind::kSquared;
+  TrainingLoss loss;
   bool constant = true;
 };
 

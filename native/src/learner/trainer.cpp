@@ -116,10 +116,9 @@ void Trainer::compute_gradients(const Example& example) {
     const Options& options = lanes_.options(lane);
     const float p = lanes_.clip(lane, sums_[lane]);
     clipped_[lane] = p;
-    const bool active = example.weight > 0 && has_loss(options.loss, p, y, options.tau);
+    const bool active = example.weight > 0 && options.loss.has_loss(p, y);
     active_[lane] = active ? -1 : 0;
-    gradient2_[lane] =
-        active ? example.weight * square_gradient(options.loss, p, y, options.tau) : 0.0F;
+    gradient2_[lane] = active ? example.weight * options.loss.square_gradient(p, y) : 0.0F;
     const bool rated = active && gradient2_[lane] != 0;
     rated_[lane] = rated ? -1 : 0;
     norm_x_[lane] = per_update_[lane] = 0.0F;
@@ -171,9 +170,9 @@ void Trainer::compute_updates(const Example& example) {
     const Options& options = lanes_.options(lane);
     const float p = clipped_[lane];
     const float scale = options.learning_rate * example.weight;
-    float update = update_of(options.loss, p, y, scale, per_update_[lane], options.tau);
+    float update = options.loss.update(p, y, scale, per_update_[lane]);
     if ((options.l1 > 0 || options.l2 > 0) && static_cast<double>(std::fabs(update)) > 1e-8) {
-      const double slope = first_derivative(options.loss, p, y, options.tau);
+      const double slope = options.loss.first_derivative(p, y);
       update = lanes_.regularised(lane, update, slope);
     }
     if (std::isnan(update) || update == 0) {

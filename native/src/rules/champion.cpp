@@ -60,7 +60,7 @@ void ChampionChallengers::charge(const Kernel& kernel, const ServedLoss& loss, d
   if (idle_ > 0) {
     for (const std::size_t tie : ties_) idle_ = raw_[tie] == raw_[best_] ? idle_ : 0;
   }
-  if (loss.kind == LossKind::kSquared || loss.kind == LossKind::kQuantile) {
+  if (loss.absolute_proxy()) {
     kernel.charge(
         {raw_.data(), raw_.size(), y, low, high, weight, n_.data(), total_.data(), weight_.data()});
     return;

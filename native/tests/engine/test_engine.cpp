@@ -27,7 +27,7 @@ struct Setting {
     models.push_back(engine.start(18, Options(), {}));
     SampleComplexity evidence;
     evidence.burn_in = 5;
-    engine.set_rules({LossKind::kSquared, 0.5, 1e-4}, evidence);
+    engine.set_rules({LossKind::kSquared}, evidence);
     contenders.set(
         engine,
         {{models[0], false, kNever}, {models[1], true, lease}, {models[2], true, lease + 7}}, 2);
@@ -253,7 +253,7 @@ TEST(a_prediction_below_0_is_raised_to_plain_0) {
       for (const LossKind loss : {LossKind::kSquared, LossKind::kQuantile}) {
         Options options;
         options.power_t = power;
-        options.loss = loss;
+        options.loss.kind = loss;
         options.constant = false;
         Engine engine(18, kernel_named(kernel));
         const std::uint32_t model = engine.start(18, options, {});
@@ -277,12 +277,12 @@ TEST(labels_are_what_the_loss_takes) {
     CHECK(setting.engine.parse(line));
     return setting.engine.take_label() ? setting.engine.example().label : NAN;
   };
-  setting.engine.set_rules({LossKind::kLogistic, 0.5, 1e-4}, {});
+  setting.engine.set_rules({LossKind::kLogistic}, {});
   CHECK_EQ(label("0 |a x"), -1.0F);
   CHECK_EQ(label("1 |a x"), 1.0F);
   CHECK(std::isnan(label("2 |a x")));
   CHECK(std::isnan(label("|a x")));
-  setting.engine.set_rules({LossKind::kPoisson, 0.5, 1e-4}, {});
+  setting.engine.set_rules({LossKind::kPoisson}, {});
   CHECK(std::isnan(label("-1 |a x")));
   CHECK_EQ(label("7 |a x"), 7.0F);
 }

@@ -13,7 +13,7 @@ Options options_of(std::uint32_t which) {
   static const LossKind losses[] = {LossKind::kSquared, LossKind::kLogistic, LossKind::kQuantile,
                                     LossKind::kPoisson, LossKind::kHinge};
   Options options;
-  options.loss = losses[which % 5];
+  options.loss.kind = losses[which % 5];
   options.learning_rate = 0.1F + 0.2F * static_cast<float>(which % 4);
   if (which % 3 == 1) options.power_t = 0.3F;
   if (which % 7 == 2) options.initial_t = 1.5F;

@@ -39,7 +39,7 @@ TEST(lanes_are_plain_as_long_as_all_models_are) {
   const Options others[] = {with([](Options& options) { options.power_t = 0.3F; }),
                             with([](Options& options) { options.l1 = 0.1F; }),
                             with([](Options& options) { options.l2 = 0.1F; }),
-                            with([](Options& options) { options.loss = LossKind::kHinge; })};
+                            with([](Options& options) { options.loss.kind = LossKind::kHinge; })};
   for (const Options& options : others) {
     lanes.start(1, {options, {}, {}}, {}, 0.0F);
     CHECK(!lanes.plain());

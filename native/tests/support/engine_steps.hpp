@@ -57,7 +57,7 @@ inline Options with(float rate, float power, LossKind loss = LossKind::kSquared)
   Options options;
   options.learning_rate = rate;
   options.power_t = power;
-  options.loss = loss;
+  options.loss.kind = loss;
   return options;
 }
 

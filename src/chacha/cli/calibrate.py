@@ -21,9 +21,10 @@ from chacha.cli.flags import (
     with_table_flags,
 )
 from chacha.cli.outputs import JsonResult, check_distinct
-from chacha.cli.parse import RulebookName, parse_init, parse_loss, parse_space
+from chacha.cli.parse import RulebookName, parse_init, parse_space
 from chacha.cli.terminal import MessageConsole
 from chacha.compare import CalibrationStudy, CommonSettings, Stream
+from chacha.losses import loss_named
 from chacha.resources import cores
 from chacha.rules.contest.betting import PairedBernstein, PairedBetting
 from chacha.sources import LogTarget, TableSpec
@@ -70,7 +71,7 @@ def calibrate(
     space = parse_space(tune, RulebookName.CHACHA, features)
     study = CalibrationStudy(
         Stream(source, table, form, log_target, on_bad, limit),
-        settings=CommonSettings(budget, space, parse_init(init or []), parse_loss(loss), pool),
+        settings=CommonSettings(budget, space, parse_init(init or []), loss_named(loss), pool),
         evidence=(PairedBernstein if bernstein else PairedBetting)(alpha=alpha),
         runs=runs,
         block=block,

@@ -34,7 +34,7 @@ from chacha.cli.flags import (
     with_table_flags,
 )
 from chacha.cli.outputs import JsonResult, check_distinct
-from chacha.cli.parse import parse_features, parse_init, parse_loss, parse_tune
+from chacha.cli.parse import parse_features, parse_init, parse_tune
 from chacha.cli.terminal import MessageConsole
 from chacha.compare import METHODS, CommonSettings, Comparison, Stream, Study, method_scores
 from chacha.compare.result_cache import default_cache_dir
@@ -42,6 +42,7 @@ from chacha.compare.scores import table_lines, to_json
 from chacha.config.describe import describe
 from chacha.config.space import Space
 from chacha.errors import ConfigError, PoolError
+from chacha.losses import loss_named
 from chacha.resources import cores
 from chacha.sources import LogTarget, TableSpec
 
@@ -99,7 +100,7 @@ def compare(
     write_report = _reporter(report)
     try:
         settings = CommonSettings(
-            budget, _space(tune, features), parse_init(init or []), parse_loss(loss), pool
+            budget, _space(tune, features), parse_init(init or []), loss_named(loss), pool
         )
         study = Study(
             [Stream(name, table, form, log_target, on_bad, limit) for name in source],

@@ -12,6 +12,7 @@ import typer
 
 from chacha.config.derived_groups import DEFAULT_KINDS
 from chacha.errors import ConfigError
+from chacha.losses import loss_forms
 from chacha.sources import (
     Categories,
     CsvDialect,
@@ -95,7 +96,8 @@ InitFlag = Annotated[
     typer.Option(metavar="KEY=VALUE", help="An initial or fixed value; any option of VW."),
 ]
 PoolFlag = Annotated[str, typer.Option(help="Where the models live: native, vw, reference.")]
-LossFlag = Annotated[str, typer.Option(help="squared, logistic, quantile:TAU, poisson or hinge.")]
+_FORMS = loss_forms()
+LossFlag = Annotated[str, typer.Option(help=f"{', '.join(_FORMS[:-1])} or {_FORMS[-1]}.")]
 
 
 def output_option(kinds: str) -> Any:

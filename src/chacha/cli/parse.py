@@ -11,13 +11,11 @@ from chacha.config.config import Value
 from chacha.config.derived_groups import DEFAULT_KINDS, DerivedFeatures, derived
 from chacha.config.space import AUTHORS_RATES, Domain, Interactions, LogUniform, Space, Uniform
 from chacha.errors import ConfigError
-from chacha.losses import LOSSES, Loss, Quantile
 
 __all__ = [
     "RulebookName",
     "parse_features",
     "parse_init",
-    "parse_loss",
     "parse_space",
     "parse_tune",
 ]
@@ -113,24 +111,6 @@ def parse_space(words: str | None, rulebook: RulebookName, features: str | None 
         on_request = words is not None or features is not None
         space = replace(space, features=parse_features(features, text=on_request))
     return space.with_recommended_rates() if recommended else space
-
-
-def parse_loss(name: str) -> Loss:
-    """Return the loss of --loss.
-
-    >>> parse_loss("quantile:0.9")
-    Quantile(tau=0.9)
-    """
-    word, colon, argument = name.partition(":")
-    if word == "quantile":
-        try:
-            return Quantile(float(argument) if colon else 0.5)
-        except ValueError as error:
-            raise ConfigError(f"quantile:TAU needs a number between 0 and 1, got {name}") from error
-    if name not in LOSSES:
-        choices = ", ".join(LOSSES).replace("quantile", "quantile:TAU")
-        raise ConfigError(f"there is no loss {name!r}; choose from {choices}")
-    return LOSSES[name]()
 
 
 def _value(text: str) -> Value:

@@ -27,13 +27,14 @@ from chacha.cli.flags import (
     with_table_flags,
 )
 from chacha.cli.outputs import RunOutputs, check_distinct
-from chacha.cli.parse import RulebookName, parse_init, parse_loss, parse_space
+from chacha.cli.parse import RulebookName, parse_init, parse_space
 from chacha.cli.terminal import RunDisplay
 from chacha.config.describe import describe
 from chacha.drivers.records import Chunk
 from chacha.errors import ConfigError, PoolError
 from chacha.export.feature_file import features_path
 from chacha.interrupts import Uninterrupted
+from chacha.losses import loss_named
 from chacha.model import ChaCha
 from chacha.pools import open_pool
 from chacha.progress import Spacing
@@ -49,6 +50,7 @@ from chacha.sources import (
     TableSpec,
     open_files,
 )
+from chacha.tasks import task_of
 
 __all__ = ["run"]
 
@@ -107,16 +109,16 @@ def run(
     paths = {"json": json, "predictions": predictions, "save_decisions": save_decisions}
     for place in (to_vw, to_vw and features_path(to_vw)):
         check_distinct(source, **paths, to_vw=place)
-    loss_function = parse_loss(loss)
+    task = task_of(loss_named(loss))
     if dry_run:
-        show_source(open_files(source, table, DictReader(loss_function.label), form=form))
+        show_source(open_files(source, table, DictReader(task.learner_label), form=form))
         return
     try:
         model = PRESETS[rules](
             budget=budget,
             space=parse_space(tune, rules, features),
             init=parse_init(init or []),
-            loss=loss_function,
+            loss=task.loss_function,
             pool=open_pool(pool),
             seed=seed,
             baseline=baseline,

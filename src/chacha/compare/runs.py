@@ -16,6 +16,7 @@ from chacha.pools.base import Learner
 from chacha.rules.progressive_loss import ProgressiveLoss
 from chacha.sources import DictReader, OnBad, Skipped, Source, good_examples
 from chacha.streaming import NO_LIMIT
+from chacha.tasks import task_of
 
 __all__ = ["InitialLearner", "LearnerRun", "RunPlan", "TunedRun"]
 
@@ -89,18 +90,18 @@ class LearnerRun:
     promotions = 0
 
     def __init__(self, learner: Learner, loss: Loss, reader: DictReader | None = None) -> None:
-        self.learner, self.loss = learner, loss
-        self.reader = DictReader(loss.label) if reader is None else reader
+        self.learner, self.task = learner, task_of(loss)
+        self.reader = DictReader(self.task.learner_label) if reader is None else reader
         self.champion = str(learner)
         self._served = ProgressiveLoss()
         self._sums: dict[str, float] = {}
 
     def points(self, source: Source, plan: RunPlan) -> Iterator[CurvePoint]:
         """Pass over the source, and yield a point of the curve at every checkpoint."""
-        learner, loss, served = self.learner, self.loss, self._served
+        learner, task, served = self.learner, self.task, self._served
         checkpoints, frozen = set(plan.checkpoints), plan.frozen
         on_bad = plan.on_bad or (OnBad.SKIP if source.endless else OnBad.ERROR)
-        examples = good_examples(source, on_bad, Skipped(), lambda e: labelled(e, loss))
+        examples = good_examples(source, on_bad, Skipped(), lambda e: labelled(e, task))
         try:
             for n, example in enumerate(islice(examples, plan.examples), start=1):
                 if n > frozen:
@@ -114,8 +115,8 @@ class LearnerRun:
 
     def _charge(self, raw: float, example: Example) -> None:
         assert example.label is not None
-        self._served.add(self.loss.loss(raw, example.label), example.weight)
-        for name, value in self.loss.metrics(raw, example.label).items():
+        self._served.add(self.task.loss(raw, example.label), example.weight)
+        for name, value in self.task.metrics(raw, example.label).items():
             self._sums[name] = self._sums.get(name, 0.0) + example.weight * value
 
     @property

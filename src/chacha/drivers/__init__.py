@@ -10,10 +10,10 @@ from chacha.drivers.native import NativeDriver
 from chacha.drivers.native_state import engine_gap
 from chacha.drivers.python import PythonDriver
 from chacha.drivers.records import Chunk, LiveModel, ServedPredictions, Step, Summary
-from chacha.losses import Loss
 from chacha.pools.base import LivePool
 from chacha.pools.native import NativePool
 from chacha.rules.algorithm import Algorithm
+from chacha.tasks import Task
 
 __all__ = ["Chunk", "LiveModel", "ServedPredictions", "Step", "Summary", "make_driver"]
 
@@ -28,25 +28,26 @@ class SlowPathWarning(UserWarning):
     """
 
 
-def make_driver(algorithm: Algorithm[Any], pool: LivePool, loss: Loss, **settings: Any) -> Driver:
+def make_driver(algorithm: Algorithm[Any], pool: LivePool, task: Task, **settings: Any) -> Driver:
     """Return the native driver if the engine implements every part, else the Python driver.
 
     If a custom part of the rules is the reason, a warning and a note in the summary name it.
 
     >>> from chacha import Config, NativePool, ReferencePool, Squared
     >>> from chacha.rules.paper import ChampionChallengers, PaperRules
+    >>> from chacha.tasks import task_of
     >>> algorithm = ChampionChallengers(PaperRules(), Config(), budget=2)
     >>> for pool in (NativePool(), ReferencePool()):
-    ...     type(make_driver(algorithm, pool, Squared(), bits=18, baseline=False)).__name__
+    ...     type(make_driver(algorithm, pool, task_of(Squared()), bits=18, baseline=False)).__name__
     'NativeDriver'
     'PythonDriver'
     """
     if not isinstance(pool, NativePool):
-        return PythonDriver(algorithm, pool, loss, **settings)
-    gap = engine_gap(algorithm, pool, loss)
+        return PythonDriver(algorithm, pool, task, **settings)
+    gap = engine_gap(algorithm, pool, task)
     if gap is None and type(pool) is NativePool:
-        return NativeDriver(algorithm, pool, loss, **settings)
+        return NativeDriver(algorithm, pool, task, **settings)
     gap = gap or f"the pool {type(pool).__name__} is not built in"
     note = f"slower by a factor of {SLOWER}: {gap}, so every example passes through Python"
     warnings.warn(note, SlowPathWarning, stacklevel=4)
-    return PythonDriver(algorithm, pool, loss, notes=[note], **settings)
+    return PythonDriver(algorithm, pool, task, notes=[note], **settings)

@@ -19,7 +19,6 @@ from chacha.data.example import Example
 from chacha.drivers.records import LiveModel, Step, Summary, live_models
 from chacha.errors import PoolError
 from chacha.features.derivation import Recipe
-from chacha.losses import Loss
 from chacha.pools.base import Copies, LivePool
 from chacha.rules.algorithm import Algorithm, RulesState
 from chacha.rules.contest.blending import Blend
@@ -27,6 +26,7 @@ from chacha.rules.decisions import Decision, Promoted, Retired, WentLive
 from chacha.rules.head_start import HeadStart, Starting
 from chacha.rules.progressive_loss import ProgressiveLoss
 from chacha.rules.stream_facts import StreamFacts
+from chacha.tasks import Task
 
 __all__ = ["Driver", "Forecast", "Published"]
 
@@ -66,13 +66,13 @@ class Driver(ABC):
         self,
         algorithm: Algorithm[Any],
         pool: LivePool,
-        loss: Loss,
+        task: Task,
         keep_decisions: int,
         features: DerivedFeatures | None,
         notes: Sequence[str] = (),
     ) -> None:
         self.lock = RLock()
-        self.algorithm, self.pool, self.loss = algorithm, pool, loss
+        self.algorithm, self.pool, self.task = algorithm, pool, task
         self.initial = algorithm.initial
         self.decisions: deque[Decision] = deque(maxlen=keep_decisions)
         self.published = Published(self.initial, (), ())
@@ -189,7 +189,7 @@ class Driver(ABC):
             examples=self.examples,
             skipped=dict(skipped),
             loss=served.mean if served.weight > 0 else None,
-            loss_name=self.loss.name,
+            loss_name=self.task.loss_function.name,
             metrics={key: total / weight for key, total in self.metrics.items()},
             baseline_loss=self.baseline.mean if self.baseline.n else None,
             champion=published.champion,

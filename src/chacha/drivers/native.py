@@ -24,12 +24,12 @@ from chacha.drivers.records import ServedPredictions, Step
 from chacha.errors import PoolError
 from chacha.features.derivation import Recipe
 from chacha.interrupts import Uninterrupted
-from chacha.losses import Loss
 from chacha.pools.native import NativePool, native_line
 from chacha.rules.algorithm import Algorithm, RulesState
 from chacha.rules.contest.blending import Blend
 from chacha.rules.decisions import Decision
 from chacha.rules.progressive_loss import ProgressiveLoss
+from chacha.tasks import Task
 
 __all__ = ["BlockProgress", "NativeDriver", "Status"]
 
@@ -69,7 +69,7 @@ class NativeDriver(Driver):
         self,
         algorithm: Algorithm[Any],
         pool: NativePool,
-        loss: Loss,
+        task: Task,
         *,
         bits: int,
         baseline: bool,
@@ -77,10 +77,10 @@ class NativeDriver(Driver):
         features: DerivedFeatures | None = None,
     ) -> None:
         self.native = pool
-        super().__init__(algorithm, pool, loss, keep_decisions, features)
+        super().__init__(algorithm, pool, task, keep_decisions, features)
         self.engine = engine = pool.engine
-        self._engine_state = engine_state(algorithm, pool, loss, self._failures)
-        self._observed = NativeStreamFacts(engine, loss, self._engine_state.screen)
+        self._engine_state = engine_state(algorithm, pool, task, self._failures)
+        self._observed = NativeStreamFacts(engine, task, self._engine_state.screen)
         engine.set_observed_bits(bits)
         self._baseline_model: int | None = None
         if baseline:
@@ -126,7 +126,7 @@ class NativeDriver(Driver):
     @property
     def metrics(self) -> Mapping[str, float]:
         """The weighted sums of the other reported metrics."""
-        names = self.loss.metrics(0.0, 0.0)
+        names = self.task.metrics(0.0, 0.0)
         return dict(zip(names, self.engine.metrics, strict=True)) if self.engine.t else {}
 
     def begin(self, example: Example) -> None:
@@ -170,7 +170,7 @@ class NativeDriver(Driver):
             raise _unreadable(example, self._refusal) from self._refusal
         self.raise_failures()
         served_by = self._served_by(serving, decisions) if forecast is None else forecast.served_by
-        served = self.loss.served(self.engine.served_raw)
+        served = self.task.prediction(self.engine.served_raw)
         return Step(example, served, served_by, self.engine.served_loss, decisions)
 
     def derived(

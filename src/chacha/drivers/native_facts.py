@@ -8,8 +8,8 @@ from chacha._native import Engine
 from chacha.config.config import Config
 from chacha.config.derived_groups import ColumnProfile
 from chacha.drivers.native_screen import NativeScreen
-from chacha.losses import Loss
 from chacha.rules.feature_counts import complexity
+from chacha.tasks import Task
 
 __all__ = ["NativeStreamFacts"]
 
@@ -19,12 +19,13 @@ class NativeStreamFacts:
 
     >>> from chacha.losses import Squared
     >>> from chacha.pools.native import NativePool
-    >>> NativeStreamFacts(NativePool().engine, Squared()).groups
+    >>> from chacha.tasks import task_of
+    >>> NativeStreamFacts(NativePool().engine, task_of(Squared())).groups
     []
     """
 
-    def __init__(self, engine: Engine, loss: Loss, screen: NativeScreen | None = None) -> None:
-        self._engine, self._loss, self.screen = engine, loss, screen
+    def __init__(self, engine: Engine, task: Task, screen: NativeScreen | None = None) -> None:
+        self._engine, self._task, self.screen = engine, task, screen
         self._version = 0
         self._columns: Sequence[ColumnProfile] = ()
 
@@ -65,7 +66,7 @@ class NativeStreamFacts:
     @property
     def loss_range(self) -> float:
         """The range of the bounded loss over the labels so far."""
-        return self._loss.proxy_range(self.low, self.high) if self.low <= self.high else 0.0
+        return self._task.proxy_range(self.low, self.high) if self.low <= self.high else 0.0
 
     def complexity(self, config: Config) -> float:
         """Return d_c."""

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from chacha.config.config import Config
 from chacha.drivers.native_screen import NativeScreen
-from chacha.losses import LOSSES, Loss
+from chacha.losses import EngineLoss, engine_loss
 from chacha.pools.base import LivePool
 from chacha.pools.native import NativePool
 from chacha.rules.algorithm import Algorithm, RulesState
@@ -27,6 +27,7 @@ from chacha.rules.paper.champion import ChampionChallengers
 from chacha.rules.paper.scheduler import FOREVER
 from chacha.rules.paper.state import PaperState
 from chacha.rules.progressive_loss import ProgressiveLoss
+from chacha.tasks import Task
 
 __all__ = ["EngineState", "ServingModels", "engine_gap", "engine_state", "served_by"]
 
@@ -52,13 +53,14 @@ class EngineState(Protocol):
         """The models that serve the next example, by number."""
 
 
-def engine_gap(algorithm: Algorithm[Any], pool: LivePool, loss: Loss) -> str | None:
+def engine_gap(algorithm: Algorithm[Any], pool: LivePool, task: Task) -> str | None:
     """Return why the engine cannot run a model of the native pool; None if it can.
 
     The engine implements the built-in parts. A custom oracle runs beside it in any case, and so
     does a subclass of :class:`PairedBetting` that changes `needed`, `bet` or `payoff` only.
     """
-    if type(loss) not in LOSSES.values():
+    loss = task.loss_function
+    if engine_loss(loss) is None:
         return f"the loss {type(loss).__name__} is not built in"
     if isinstance(algorithm, ChampionChallengers):
         for name in ("charge", "bound", "serve", "served_by", "decide"):
@@ -76,21 +78,15 @@ def engine_gap(algorithm: Algorithm[Any], pool: LivePool, loss: Loss) -> str | N
 
 
 def engine_state(
-    algorithm: Algorithm[Any], pool: NativePool, loss: Loss, failures: list[Exception]
+    algorithm: Algorithm[Any], pool: NativePool, task: Task, failures: list[Exception]
 ) -> EngineState:
     """Prepare the engine for an algorithm; the failures of a custom test are appended."""
+    rules = engine_loss(task.loss_function)
+    assert rules is not None, "the engine has no gap"
     if isinstance(algorithm, ChampionChallengers):
-        return PaperEngineState(algorithm, pool, loss)
+        return PaperEngineState(algorithm, pool, rules)
     assert isinstance(algorithm, Contest)
-    return ContestEngineState(algorithm, pool, loss, failures)
-
-
-def _loss_rules(loss: Loss) -> dict[str, Any]:
-    return {
-        "loss": type(loss).__name__.lower(),
-        "tau": getattr(loss, "tau", 0.5),
-        "floor": getattr(loss, "floor", 1e-4),
-    }
+    return ContestEngineState(algorithm, pool, rules, failures)
 
 
 class PaperEngineState:
@@ -98,12 +94,12 @@ class PaperEngineState:
 
     screen: NativeScreen | None = None
 
-    def __init__(self, algorithm: ChampionChallengers, pool: NativePool, loss: Loss) -> None:
+    def __init__(self, algorithm: ChampionChallengers, pool: NativePool, loss: EngineLoss) -> None:
         self.algorithm, self.engine = algorithm, pool.engine
         evidence = algorithm.rules.evidence
         assert isinstance(evidence, SampleComplexity)
         self.engine.set_rules(
-            **_loss_rules(loss),
+            loss=loss,
             scale=evidence.scale,
             delta=evidence.delta,
             log_in_root=evidence.log_in_root,
@@ -144,7 +140,7 @@ class ContestEngineState:
     """The recommended rules: pairings, blends, the screen."""
 
     def __init__(
-        self, algorithm: Contest, pool: NativePool, loss: Loss, failures: list[Exception]
+        self, algorithm: Contest, pool: NativePool, loss: EngineLoss, failures: list[Exception]
     ) -> None:
         self.engine, rules = pool.engine, algorithm.rules
         self.screen: NativeScreen | None = NativeScreen(pool, rules.screening.looks)
@@ -152,7 +148,7 @@ class ContestEngineState:
         coin = evidence.coin
         custom = type(evidence) not in (PairedBetting, PairedBernstein)
         self.engine.set_contest_rules(
-            **_loss_rules(loss),
+            loss=loss,
             margin=evidence.margin,
             block=evidence.block,
             clip=evidence.clip,

@@ -12,13 +12,13 @@ from chacha.drivers.base import Driver, Forecast
 from chacha.drivers.records import Step
 from chacha.features.derivation import Derivation, Recipe
 from chacha.interrupts import Uninterrupted
-from chacha.losses import Loss
 from chacha.pools.base import LivePool
 from chacha.rules.algorithm import Algorithm, RulesState
 from chacha.rules.contest.contest import Contest
 from chacha.rules.contest.screen import Screen
 from chacha.rules.progressive_loss import ProgressiveLoss
 from chacha.rules.stream_facts import ObservedStream, ScoredExample
+from chacha.tasks import Task
 
 __all__ = ["PythonDriver"]
 
@@ -29,8 +29,10 @@ class PythonDriver(Driver):
     >>> from chacha import Config, ReferencePool, Squared
     >>> from chacha.data import parse_line
     >>> from chacha.rules.paper import ChampionChallengers, PaperRules
+    >>> from chacha.tasks import task_of
     >>> algorithm = ChampionChallengers(PaperRules(), Config(), budget=2)
-    >>> driver = PythonDriver(algorithm, ReferencePool(), Squared(), bits=18, baseline=False)
+    >>> task = task_of(Squared())
+    >>> driver = PythonDriver(algorithm, ReferencePool(), task, bits=18, baseline=False)
     >>> driver.learn(parse_line("2 |a x")).loss
     4.0
     """
@@ -39,7 +41,7 @@ class PythonDriver(Driver):
         self,
         algorithm: Algorithm[Any],
         pool: LivePool,
-        loss: Loss,
+        task: Task,
         *,
         bits: int,
         baseline: bool,
@@ -48,11 +50,11 @@ class PythonDriver(Driver):
         notes: Sequence[str] = (),
     ) -> None:
         self._derivation = Derivation(on=False)
-        super().__init__(algorithm, pool, loss, keep_decisions, features, notes)
+        super().__init__(algorithm, pool, task, keep_decisions, features, notes)
         self._screen: Screen | None = None
         if isinstance(algorithm, Contest):
             self._screen = Screen(algorithm.rules.screening, self._derive)
-        self._observed = ObservedStream(bits, loss.proxy_range, self._screen)
+        self._observed = ObservedStream(bits, task.proxy_range, self._screen)
         self._served, self._baseline = ProgressiveLoss(), ProgressiveLoss()
         self._metrics: dict[str, float] = {}
         self._baseline_pool: LivePool | None = None
@@ -158,46 +160,42 @@ class PythonDriver(Driver):
         if self._baseline_pool is not None:
             baseline = self._baseline_pool.learn(complete)[self.initial]
             baseline = baseline if forecast.baseline is None else forecast.baseline
-            self._baseline.add(self.loss.loss(baseline, y), weight)
+            self._baseline.add(self.task.loss(baseline, y), weight)
         then, now_live = forecast.incarnations, self._incarnations
         raw = {c: p for c, p in forecast.raw.items() if then[c] == now_live.get(c)}
-        self._charge_models(complete, raw, loss, y, weight)
+        self._charge_models(complete, raw, forecast.served, y, weight)
         self._derivation.observe(complete)
         self._observed.columns = self._derivation.columns
         decisions += self._decide(self._state)
-        served = self.loss.served(forecast.served)
+        served = self.task.prediction(forecast.served)
         return Step(example, served, forecast.served_by, loss, decisions)
 
     def _charge_models(
         self,
         example: Example,
         raw: Mapping[Config, float],
-        served_loss: float,
+        served: float,
         y: float,
         weight: float,
     ) -> None:
         """Charge the live models for what they predicted; the screen learns the residual."""
-        state, champion, loss = self._state, self._state.champion, self.loss
+        state, champion = self._state, self._state.champion
         if self._screen is None:
             low, high = self._observed.low, self._observed.high
-            bounded = {c: loss.proxy(p, y, low, high) for c, p in raw.items()}
-            self._charge_rules(ScoredExample({}, served_loss, weight, bounded))
+            self._charge_rules(self.task.score_bounded(raw, y, weight, low, high))
             return
-        losses = {c: loss.loss(p, y) for c, p in raw.items()}
-        distances = {c: p - raw[champion] for c, p in raw.items()} if champion in raw else {}
-        halves = {c: loss.loss(raw[champion] + 0.5 * d, y) for c, d in distances.items()}
         live = len(self.algorithm.live(state))
-        self._charge_rules(ScoredExample(losses, served_loss, weight, {}, halves, distances))
+        self._charge_rules(self.task.score(raw, champion, served, y, weight))
         if weight > 0 and champion in raw:
-            self._screen.learn(example, loss.residual(raw[champion], y), live)
+            self._screen.learn(example, self.task.residual(raw[champion], y), live)
 
     def _charge_rules(self, scored: ScoredExample) -> None:
         self._failures += self.algorithm.charge(self._state, scored)
 
     def _charge(self, served: float, y: float, weight: float) -> float:
         """Add the unclipped loss of the served prediction to the sums, and return it."""
-        loss = self.loss.loss(served, y)
+        loss = self.task.loss(served, y)
         self._served.add(loss, weight)
-        for key, value in self.loss.metrics(served, y).items():
+        for key, value in self.task.metrics(served, y).items():
             self._metrics[key] = self._metrics.get(key, 0.0) + weight * value
         return loss

@@ -19,6 +19,7 @@ from chacha.export.feature_file import FeatureFile, belongs_to, derived_in, dige
 from chacha.features.derivation import Derivation, Recipe
 from chacha.intake import Intake
 from chacha.losses import loss_of
+from chacha.tasks import task_of
 from chacha.vw.model_file import read_vw_model
 
 __all__ = ["Transform"]
@@ -67,7 +68,7 @@ class Transform:
         self.changed = False  # whether the model file changed after the feature file was saved
         used = {name: f for name, f in (functions or {}).items() if f"own({name})" in recipes}
         policy = DerivedFeatures(kinds=(), functions=used)
-        self._intake = Intake(loss_of(config.values), policy, config)
+        self._intake = Intake(task_of(loss_of(config.values)), policy, config)
         self.reader = self._intake.reader  # sources opened with it provide missing cells and rows
         self._seeds = {name: hash_name(name, 0) for name in self.groups}
         self._derivation = Derivation()

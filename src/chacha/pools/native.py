@@ -17,7 +17,7 @@ from chacha.data.example import Example
 from chacha.errors import PoolError
 from chacha.features.derivation import Recipe
 from chacha.features.formulas import Basis
-from chacha.losses import LOSSES
+from chacha.losses import LOSSES, VW_DEFAULT, loss_options
 from chacha.pools.base import refuse_damping, refuse_idle, refuse_live, refuse_unlabelled
 from chacha.vw.model_file import VWModel, VWState, write_vw_model
 
@@ -29,10 +29,10 @@ DEFAULTS: dict[str, Value] = {
     "l1": 0.0,
     "l2": 0.0,
     "learning_rate": 0.5,
-    "loss_function": "squared",
+    "loss_function": VW_DEFAULT,
     "noconstant": False,
     "power_t": 0.5,
-    "quantile_tau": 0.5,
+    **loss_options(),
 }
 MOST_BITS = 31
 NEGATIVE_IS_WRONG = ("initial_t", "l1", "l2", "learning_rate", "power_t")

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 from chacha.data.example import Example
 from chacha.errors import ConfigError, MissingExtra
-from chacha.losses import Hinge, Logistic, Loss, Poisson
+from chacha.losses import LOSSES, BinaryLoss, Loss
+from chacha.tasks import Binary, task_of
 
 try:
     import river
@@ -21,11 +22,9 @@ try:
 except ImportError as error:
     raise MissingExtra.of("river", "river") from error
 
-__all__ = ["LEAST_RATE", "RiverClass", "RiverLearner", "find_class"]
+__all__ = ["RiverClass", "RiverLearner", "find_class"]
 
 VERSION = version("river")
-LEAST_RATE = 1e-4
-"""The smallest rate that is charged with poisson loss, which takes its logarithm."""
 
 
 class RiverClass(NamedTuple):
@@ -124,15 +123,6 @@ def _unknown(name: str, class_name: str) -> ConfigError:
     )
 
 
-def _log_odds(p: float, floor: float) -> float:
-    """Return the margin of a probability, which is first moved `floor` away from 0 and 1.
-
-    Trees often predict exactly 0 or 1.
-    """
-    p = min(max(p, floor), 1.0 - floor)
-    return math.log(p / (1.0 - p))
-
-
 class RiverLearner:
     """A learner `StandardScaler | CLASS()`, which predicts on the scale of the loss.
 
@@ -146,7 +136,7 @@ class RiverLearner:
     classes only, p is 0 or 1. A prediction that is None or not finite counts as 0.0, or as
     p = 1/2.
 
-    >>> from chacha import Squared
+    >>> from chacha import Logistic, Squared
     >>> from chacha.data import parse_line
     >>> learner = RiverLearner("dummy.PriorClassifier", Logistic(), seed=0)
     >>> for line in ("1 |a x", "1 |a x", "-1 |a x"):
@@ -163,14 +153,14 @@ regressor; choose one, or --loss logistic
 
     def __init__(self, name: str, loss: Loss, seed: int) -> None:
         self._class = cls = find_class(name)
-        self._name, self._loss = f"river:{name}", loss
-        self._classifies = isinstance(loss, (Logistic, Hinge))
+        self._name, self._task = f"river:{name}", task_of(loss)
+        self._classifies = isinstance(self._task, Binary)
         if not (cls.classifies if self._classifies else cls.regresses):
             is_one, needed = ("regressor", "classifier")[:: 1 if self._classifies else -1]
-            other = "squared" if self._classifies else "logistic"
+            fits = (n for n, c in LOSSES.items() if issubclass(c, BinaryLoss) != self._classifies)
             raise ConfigError(
                 f"{self._name} is a {is_one}, and {loss.name} loss needs a {needed}; "
-                f"choose one, or --loss {other}"
+                f"choose one, or --loss {next(fits)}"
             )
         try:
             model = cls.make(**({"seed": seed} if cls.takes_seed else {}))
@@ -183,13 +173,8 @@ regressor; choose one, or --loss logistic
 
     def predict(self, example: Example) -> float:
         """Return the prediction on the scale of the loss."""
-        x, loss = self._features(example), self._loss
-        if not self._classifies:
-            value = self._model.predict_one(x)
-            value = 0.0 if value is None or not math.isfinite(value) else float(value)
-            return math.log(max(value, LEAST_RATE)) if isinstance(loss, Poisson) else value
-        p = self._probability(x)
-        return _log_odds(p, loss.floor) if isinstance(loss, Logistic) else 2.0 * p - 1.0
+        x = self._features(example)
+        return self._task.raw(self._probability(x) if self._classifies else self._value(x))
 
     def learn(self, example: Example) -> None:
         """Learn from a labelled example; an example of weight 0 is not learned."""
@@ -229,6 +214,11 @@ regressor; choose one, or --loss logistic
                 present.append(key)
         self._filled = example
         return x
+
+    def _value(self, x: dict[str, float]) -> float:
+        """Return a regressor's prediction."""
+        value = self._model.predict_one(x)
+        return 0.0 if value is None or not math.isfinite(value) else float(value)
 
     def _probability(self, x: dict[str, float]) -> float:
         """Return the probability of True; 1/2 before the model has learned a class."""

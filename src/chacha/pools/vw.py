@@ -31,6 +31,7 @@ from chacha.config.config import Config, Value
 from chacha.data.example import Example
 from chacha.data.vw_text import murmur
 from chacha.errors import PoolError
+from chacha.losses import loss_options
 from chacha.pools.base import refuse_damping, refuse_idle, refuse_live, refuse_unlabelled
 
 __all__ = ["VWPool"]
@@ -42,7 +43,7 @@ SHARED = frozenset(
     {"adaptive", "bit_precision", "boosting", "coin", "ftrl", "ftrl_alpha", "ftrl_beta"}
     | {"initial_t", "initial_weight", "invariant", "l1", "l2", "learning_rate", "loss_function"}
     | {"max_prediction", "min_prediction", "nn", "noconstant", "normalized", "power_t"}
-    | {"quantile_tau", "sgd", "sparse_l2"}
+    | {"sgd", "sparse_l2", *loss_options()}
 )
 """Options with which models can share one parsed example, bit for bit (this is tested).
 
@@ -51,7 +52,7 @@ A model with any other option parses its own: the option may change what an exam
 
 FREE = frozenset(
     {"ftrl_alpha", "ftrl_beta", "l1", "l2", "learning_rate", "loss_function", "noconstant"}
-    | {"power_t", "quantile_tau"}
+    | {"power_t", *loss_options()}
 )
 """Options in which a copy may differ from its source: VW saves nothing that depends on them."""
 

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from chacha.config.config import Config
 from chacha.data.vw_text import murmur
 from chacha.errors import fail
+from chacha.losses import first_label_bound
 from chacha.vw.options import (
     MOST_BITS,
     check_config,
@@ -79,10 +80,9 @@ class VWState:
         values = config.values
         keys = ("initial_t", "min_prediction", "max_prediction")
         t, low, high = (float(np.float32(values.get(key, 0))) for key in keys)
-        if values.get("loss_function") in ("logistic", "poisson") and not (
-            {"min_prediction", "max_prediction"} & values.keys()
-        ):
-            low, high = -50.0, 50.0
+        bound = first_label_bound(values.get("loss_function"))
+        if bound and not {"min_prediction", "max_prediction"} & values.keys():
+            low, high = -bound, bound
         norm = max(t, 0.0)
         return cls(t, norm, norm, t, low, high)
 

@@ -11,6 +11,7 @@ import numpy as np
 from chacha.config.config import Config, Value
 from chacha.data.vw_text import FLOAT32_MAX
 from chacha.errors import ConfigError, fail
+from chacha.losses import LOSSES, loss_options
 
 __all__ = [
     "MOST_BITS",
@@ -23,13 +24,13 @@ __all__ = [
 ]
 
 MOST_BITS = 32
-LOSS_FUNCTIONS = ("classic", "expectile", "hinge", "logistic", "poisson", "quantile", "squared")
+LOSS_FUNCTIONS = frozenset({"classic", "expectile", *LOSSES})
 """All loss functions of VW 9."""
 SWITCHES = frozenset({"adaptive", "invariant", "noconstant", "normalized"})
 SAVED = SWITCHES | {"learning_rate", "power_t"}
 UNSAVED = frozenset(
     {"expectile_q", "l1", "l2", "logistic_max", "logistic_min", "loss_function"}
-    | {"max_prediction", "min_prediction", "quantile_tau", "sparse_l2"}
+    | {"max_prediction", "min_prediction", "sparse_l2", *loss_options()}
 )
 """Options that affect learning but that VW does not save in its files."""
 

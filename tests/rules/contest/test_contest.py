@@ -22,6 +22,7 @@ from chacha.rules.contest.contest import DETHRONED, ContestRules
 from chacha.rules.contest.moves import Moves
 from chacha.rules.contest.rotation import OracleMoves
 from chacha.rules.contest.screening import Screening
+from chacha.tasks import task_of
 from tests.support.contest import (
     Counted,
     FakePool,
@@ -334,7 +335,7 @@ def test_when_serving_another_does_harm_the_champion_serves_again() -> None:
 
 
 def driver(core: RunningContest, pool: Any) -> PythonDriver:
-    return PythonDriver(core.algorithm, pool, Squared(), bits=18, baseline=False)
+    return PythonDriver(core.algorithm, pool, task_of(Squared()), bits=18, baseline=False)
 
 
 def test_an_oracle_may_repeat_itself() -> None:

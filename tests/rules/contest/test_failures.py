@@ -18,6 +18,7 @@ from chacha.rules.contest.blending import Blending
 from chacha.rules.contest.moves import Moves
 from chacha.rules.contest.rotation import Move, OracleMoves
 from chacha.rules.paper import second_order_products
+from chacha.tasks import task_of
 from tests.support.contest import Counted, FakePool, contest, feed, rates, scripted
 from tests.support.running import live_of
 from tests.support.scripted import World, conf
@@ -35,7 +36,7 @@ def test_an_oracle_that_fails_twice_is_reported_twice_and_asked_again() -> None:
 
     core, world = contest(OracleMoves(oracle), conf("init")), World()
     running = PythonDriver(
-        core.algorithm, FakePool(lambda c: 1.0), Squared(), bits=18, baseline=False
+        core.algorithm, FakePool(lambda c: 1.0), task_of(Squared()), bits=18, baseline=False
     )
     for _ in range(2):
         with pytest.raises(ArithmeticError):
@@ -57,7 +58,7 @@ def test_an_oracle_that_failed_once_when_a_lease_ended_is_asked_again() -> None:
     running = PythonDriver(
         core.algorithm,
         FakePool(lambda c: {"init": 1.0, "x": 0.3, "y": 0.3}[str(c.values["name"])]),
-        Squared(),
+        task_of(Squared()),
         bits=18,
         baseline=False,
     )
@@ -132,7 +133,7 @@ def test_custom_moves_that_repeat_themselves_do_not_hang() -> None:
 def test_the_slot_of_a_refused_first_challenger_is_filled_soon() -> None:
     core, world = scripted({"init": ["x", "y", "z"]}, budget=3, first_lease=1000), World()
     pool = FakePool(lambda c: 1.0, lambda c: c == conf("x"))
-    running = PythonDriver(core.algorithm, pool, Squared(), bits=18, baseline=False)
+    running = PythonDriver(core.algorithm, pool, task_of(Squared()), bits=18, baseline=False)
     for _ in range(3):
         with suppress(PoolError):
             running.learn(world.example)

@@ -1,6 +1,6 @@
 """The state of a contest: everything that changes while the recommended rules run.
 
-Twin: native/src/rules/contest.hpp
+The engine holds the part that changes with every example (native/src/rules/contest.hpp).
 """
 
 from __future__ import annotations
