@@ -12,7 +12,7 @@ from chacha.config.derived_groups import DerivedFeatures
 from chacha.config.space import RATES, Domain, Interactions, Space
 from chacha.errors import ConfigError
 from chacha.losses import Loss
-from chacha.pools.base import Derives, LivePool
+from chacha.pools.base import LivePool, capabilities_of
 from chacha.rules.contest.betting import PairedBetting
 from chacha.rules.contest.blending import Blending
 from chacha.rules.contest.contest import Contest
@@ -143,14 +143,14 @@ class Rulebook:
         """Return the search space; by default the recommended rules tune the learning rate too."""
         if space is not None:
             space = Space.of(space)
-            if space.features is not None and not isinstance(pool, Derives):
+            if space.features is not None and not capabilities_of(pool).derives:
                 raise ConfigError(
                     f"{type(pool).__name__} cannot use derived groups; leave features out, or "
                     "use the native pool"
                 )
             return space
         rate = not self.paper and pool.default("learning_rate") is not None
-        derives = not self.paper and isinstance(pool, Derives)
+        derives = not self.paper and capabilities_of(pool).derives
         return Space(
             Interactions(),
             {"learning_rate": RATES} if rate else {},

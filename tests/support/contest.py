@@ -10,6 +10,7 @@ from chacha import Config, Decision, Example
 from chacha.config.space import Interactions, LogUniform, Space
 from chacha.errors import PoolError
 from chacha.losses import Squared
+from chacha.pools.base import Capabilities
 from chacha.rules.contest.betting import PairedBetting
 from chacha.rules.contest.contest import Contest
 from chacha.rules.contest.rotation import Move, MoveRequest, MoveSource, OracleMoves
@@ -91,6 +92,8 @@ class Counted:
 class FakePool:
     """Every model predicts what the test says; some configurations are refused."""
 
+    capabilities = Capabilities()
+
     def __init__(self, raw: Raw, refuses: Callable[[Config], bool] = lambda c: False) -> None:
         self.raw, self.refuses = raw, refuses
         self.live: list[Config] = []
@@ -115,3 +118,6 @@ class FakePool:
 
     def learn(self, example: Example) -> Mapping[Config, float]:
         return self.predict(example)
+
+    def learn_many(self, examples: Sequence[Example]) -> list[Mapping[Config, float]]:
+        return [self.learn(example) for example in examples]

@@ -11,7 +11,7 @@ from chacha.drivers.python import PythonDriver
 from chacha.drivers.records import Chunk, LiveModel, ServedPredictions, Step, Summary
 from chacha.losses import Loss
 from chacha.pools.base import LivePool
-from chacha.pools.native import NativePool
+from chacha.pools.native import runs_in_engine
 
 __all__ = ["Chunk", "LiveModel", "ServedPredictions", "Step", "Summary", "make_driver"]
 
@@ -31,6 +31,6 @@ def make_driver(core: Core, pool: LivePool, loss: Loss, **settings: Any) -> Driv
     'NativeDriver'
     'PythonDriver'
     """
-    if type(pool) is NativePool and (sync := engine_sync(core, pool, loss)) is not None:
+    if runs_in_engine(pool) and (sync := engine_sync(core, pool, loss)) is not None:
         return NativeDriver(core, pool, loss, sync, **settings)
     return PythonDriver(core, pool, loss, **settings)

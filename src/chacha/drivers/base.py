@@ -18,7 +18,7 @@ from chacha.drivers.records import LiveModel, Step, Summary
 from chacha.errors import PoolError
 from chacha.features.derivation import Recipe
 from chacha.losses import Loss
-from chacha.pools.base import Copies, LivePool
+from chacha.pools.base import LivePool, copies
 from chacha.rules.contest.blending import Blend
 from chacha.rules.contest.contest import Contest
 from chacha.rules.contest.rotation import Move, MoveRequest
@@ -230,7 +230,7 @@ class Driver(ABC):
     def _notes(self) -> tuple[str, ...]:
         """Return notes on rules that could not be applied with this pool."""
         starting = self._core.starting
-        if isinstance(starting, HeadStart) and not isinstance(self.pool, Copies):
+        if isinstance(starting, HeadStart) and not copies(self.pool):
             pool = type(self.pool).__name__
             return (
                 f"{pool} cannot copy a model: challengers start empty, without the head start "
@@ -300,7 +300,7 @@ class Driver(ABC):
                 self._next_incarnation += 1
             elif isinstance(decision, Promoted):
                 self.promotions += 1
-                if isinstance(self.pool, Copies):
+                if copies(self.pool):
                     self.pool.undamp(decision.config)
             applied.append(decision)
         self.decisions.extend(applied)
@@ -320,7 +320,7 @@ def start_model(pool: LivePool, starting: Starting, champion: Config, config: Co
     >>> len(set(pool.predict(parse_line("|a x |b y")).values()))
     1
     """
-    if isinstance(starting, HeadStart) and isinstance(pool, Copies):
+    if isinstance(starting, HeadStart) and copies(pool):
         try:
             pool.copy(champion, config, starting.damping)
         except PoolError:  # a copy cannot differ from its source in every option

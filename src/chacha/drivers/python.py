@@ -10,7 +10,7 @@ from chacha.drivers.base import Core, Driver, Forecast
 from chacha.drivers.records import Step
 from chacha.features.derivation import Derivation, Recipe
 from chacha.losses import Loss
-from chacha.pools.base import LivePool
+from chacha.pools.base import LivePool, example_for
 from chacha.rules.contest.contest import Contest
 from chacha.rules.contest.screen import Screen
 from chacha.rules.progressive_loss import ProgressiveLoss
@@ -113,10 +113,10 @@ class PythonDriver(Driver):
     def predict(self, example: Example) -> Forecast:
         """Line 6: return the predictions of all live models. Nothing changes."""
         example = self._derivation.derive(example)
-        raw = self.pool.predict(example)
-        baseline = None
-        if self._baseline_pool is not None:
-            baseline = self._baseline_pool.predict(example)[self.initial]
+        raw = self.pool.predict(example_for(self.pool, example))
+        baseline, pool = None, self._baseline_pool
+        if pool is not None:
+            baseline = pool.predict(example_for(pool, example))[self.initial]
         core = self._core
         return Forecast(raw, dict(self._incarnations), core.incumbent, core.serve(raw), baseline)
 
@@ -127,14 +127,14 @@ class PythonDriver(Driver):
         self._begin(example)
         complete = self._derivation.derive(example)
         self._observed.observe(complete)
-        now = self.pool.learn(complete)
+        now = self.pool.learn(example_for(self.pool, complete))
         decisions = self._take_unreported()
         if forecast is None:
             core = self._core
             forecast = Forecast(now, self._incarnations, core.incumbent, core.serve(now))
         loss = self._charge(forecast.served, y, weight)
-        if self._baseline_pool is not None:
-            baseline = self._baseline_pool.learn(complete)[self.initial]
+        if (pool := self._baseline_pool) is not None:
+            baseline = pool.learn(example_for(pool, complete))[self.initial]
             baseline = baseline if forecast.baseline is None else forecast.baseline
             self._baseline.add(self.loss.loss(baseline, y), weight)
         then, now_live = forecast.incarnations, self._incarnations
