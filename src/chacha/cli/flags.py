@@ -93,7 +93,14 @@ InitFlag = Annotated[
     list[str] | None,
     typer.Option(metavar="KEY=VALUE", help="An initial or fixed value; any option of VW."),
 ]
-PoolFlag = Annotated[str, typer.Option(help="Where the models live: native, vw, reference.")]
+PoolFlag = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME[:ARGUMENT]",
+        help="Where the models live: native[:KERNEL], vw, reference, river:NAME, or a pool of an "
+        "installed package.",
+    ),
+]
 LossFlag = Annotated[str, typer.Option(help="squared, logistic, quantile:TAU, poisson or hinge.")]
 
 

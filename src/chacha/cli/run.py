@@ -112,12 +112,13 @@ def run(
         show_source(open_files(source, table, DictReader(loss_function.label), form=form))
         return
     try:
+        live_pool = open_pool(pool)
         model = PRESETS[rules](
             budget=budget,
-            space=parse_space(tune, rules, features),
+            space=parse_space(tune, rules, live_pool, features),
             init=parse_init(init or []),
             loss=loss_function,
-            pool=open_pool(pool),
+            pool=live_pool,
             seed=seed,
             baseline=baseline,
         )

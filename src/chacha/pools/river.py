@@ -238,7 +238,7 @@ regressor; choose one, or --loss logistic
 
     def _refusal(self, example: Example, rule: str, value: str) -> ConfigError:
         place = f"{example.place}: " if example.place else ""
-        return ConfigError(f"{place}{self._name} takes {rule}, got {value}; leave the method out")
+        return ConfigError(f"{place}{self._name} takes {rule}, got {value}; choose another learner")
 
     def _features(self, example: Example) -> dict[str, float]:
         x, present = self._x, self._present
