@@ -112,13 +112,12 @@ def run(
         show_source(open_files(source, table, DictReader(loss_function.label), form=form))
         return
     try:
-        live_pool = open_pool(pool)
         model = PRESETS[rules](
             budget=budget,
+            pool=(live_pool := open_pool(pool)),
             space=parse_space(tune, rules, live_pool, features),
             init=parse_init(init or []),
             loss=loss_function,
-            pool=live_pool,
             seed=seed,
             baseline=baseline,
         )

@@ -1,12 +1,4 @@
-"""Pools by name: those of chacha, and those that other packages add.
-
-A package adds a name with an entry point of the group `chacha.pools`::
-
-    [project.entry-points."chacha.pools"]
-    mine = "my_package.pools:MyPool"
-
-`open_pool("mine")` calls `MyPool()`, and `open_pool("mine:ARGUMENT")` calls `MyPool("ARGUMENT")`.
-"""
+"""Pools by name: those of chacha, and those that other packages add."""
 
 from __future__ import annotations
 
@@ -58,7 +50,13 @@ def open_pool(name: str) -> LivePool:
     | `reference` | none |
     | `river` | a regressor or classifier of River: `linear_model.LinearRegression` |
 
-    The library of a pool is imported only now.
+    The library of a pool is imported only now. Another package adds a name with an entry point::
+
+        [project.entry-points."chacha.pools"]
+        mine = "my_package.pools:MyPool"
+
+    `open_pool("mine")` then calls `MyPool()`, and `open_pool("mine:ARGUMENT")` calls
+    `MyPool("ARGUMENT")`.
 
     >>> open_pool("reference").default("learning_rate")
     0.5
