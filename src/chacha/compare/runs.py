@@ -126,7 +126,8 @@ class FixedRun:
         """Pass over the source, and yield a point of the curve at every checkpoint."""
         pool, loss, served, n = self.pool, self.loss, self._served, 0
         on_bad = plan.on_bad or (OnBad.SKIP if source.endless else OnBad.ERROR)
-        examples = good_examples(source, on_bad, Skipped(), lambda e: labelled(e, loss))
+        good = good_examples(source, on_bad, Skipped(), lambda e: labelled(e, loss))
+        examples = islice(good, plan.examples)
         try:
             for end in sorted({*plan.checkpoints, plan.frozen, plan.examples}):
                 while n < end and (batch := list(islice(examples, min(end - n, BATCH)))):
