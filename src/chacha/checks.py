@@ -18,13 +18,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import islice
 from math import isfinite
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from chacha.config.config import Config
 from chacha.data.example import Example
 from chacha.data.text_parser import parse_line
 from chacha.errors import BadExample, PoolError
-from chacha.pools.base import Copies, Derives, LivePool
+from chacha.pools.base import Capabilities, LivePool, capabilities_of, copies, learn_many
+from chacha.pools.native import NativePool
 from chacha.sources.synthetic import SynthSource
+from chacha.vw.model_file import read_vw_model
 
 __all__ = ["all_checks"]
 
@@ -32,6 +36,9 @@ MakePool = Callable[[], LivePool]
 Check = Callable[[MakePool], None]
 
 PLAIN, CROSSED, DEEPER = Config(), Config(["ab"]), Config(["ab", "cd"])
+
+METHODS = {"copies": ("copy", "undamp"), "exports": ("to_vw",), "imports": ("load_vw",)}
+"""The methods that a pool with a capability has."""
 
 
 def stream(n: int, seed: int = 1) -> list[Example]:
@@ -111,9 +118,48 @@ def check_predict_is_pure(make: MakePool) -> None:
 def check_learn_returns_the_prediction_before(make: MakePool) -> None:
     """`learn` returns what `predict` would have returned just before."""
     pool = _pool(make, PLAIN, CROSSED)
-    for example in [*stream(120), parse_line("1 1 0.5 |a 0:1"), parse_line("2 2 -3 |b 0:1")]:
+    for example in stream(120):
         before = dict(pool.predict(example))
         assert dict(pool.learn(example)) == before
+
+
+def check_weights_and_initial_predictions_are_taken(make: MakePool) -> None:
+    """`learn` returns the prediction before, whatever the weight and the initial prediction."""
+    pool = _pool(make, PLAIN, CROSSED)
+    _learn_all(pool, stream(30), PLAIN)
+    for line in ("1 1 0.5 |a 0:1", "2 2 -3 |b 0:1"):
+        example = parse_line(line)
+        before = dict(pool.predict(example))
+        assert dict(pool.learn(example)) == before
+
+
+def check_a_batch_is_learned_as_single_examples_are(make: MakePool) -> None:
+    """`learn_many` returns what `learn` would for each example, and the models become the same."""
+    pool, other = _pool(make, PLAIN, CROSSED), _pool(make, PLAIN, CROSSED)
+    examples = stream(60)
+    assert learn_many(pool, []) == [], "an empty batch has predictions"
+    batches = [learn_many(pool, examples[start:end]) for start, end in ((0, 1), (1, 40), (40, 60))]
+    predictions = [dict(each) for batch in batches for each in batch]
+    assert predictions == [dict(other.learn(example)) for example in examples]
+    assert dict(pool.predict(examples[0])) == dict(other.predict(examples[0]))
+
+
+def check_a_batch_ends_at_a_bad_example(make: MakePool) -> None:
+    """`learn_many` learns what comes before a bad example, gives its position, and stops."""
+    pool, other = _pool(make, PLAIN), _pool(make, PLAIN)
+    examples = stream(20)
+    try:
+        learn_many(pool, [*examples[:12], parse_line("|a 0:1"), *examples[12:]])
+    except BadExample as error:
+        message = " ".join([str(error), *getattr(error, "__notes__", ())])
+        assert "13" in message, f"the position of a bad example, 13, is not in: {message}"
+    else:
+        raise AssertionError("a batch with an example without a label was not refused")
+    _learn_all(other, examples[:12], PLAIN)
+    for example in examples[12:]:
+        assert dict(pool.learn(example)) == dict(other.learn(example)), (
+            "a batch with a bad example did not leave just the examples before it learned"
+        )
 
 
 def check_label_is_not_seen_by_predict(make: MakePool) -> None:
@@ -235,10 +281,54 @@ def check_learns(make: MakePool) -> None:
     assert late[CROSSED] < 0.8 * late[PLAIN], f"losses {late}"
 
 
+def check_capabilities_are_those_declared(make: MakePool) -> None:
+    """A pool has the methods of the capabilities that it declares, and `fresh` has the same."""
+    pool = make()
+    name, capabilities = type(pool).__name__, capabilities_of(pool)
+    for capability, methods in METHODS.items():
+        missing = [method for method in methods if not callable(getattr(pool, method, None))]
+        if getattr(capabilities, capability):
+            assert not missing, (
+                f"{name} declares {capability} and has no {' and no '.join(missing)}"
+            )
+        elif not hasattr(pool, "capabilities"):
+            assert missing, (
+                f"{name} has {' and '.join(methods)}, which are not used: it has no capabilities; "
+                f"add the property with Capabilities({capability}=True)"
+            )
+    if not hasattr(pool, "capabilities"):
+        assert not getattr(pool, "derives", False), (
+            f"{name}.derives is not used; add the property capabilities with "
+            "Capabilities(derives=True)"
+        )
+    assert not capabilities.engine or isinstance(pool, NativePool), (
+        f"{name} declares engine and is no NativePool: the engine cannot run its models"
+    )
+    assert capabilities_of(pool.fresh()) == capabilities, "fresh() has other capabilities"
+
+
+def check_model_files_hold_the_model(make: MakePool) -> None:
+    """If a pool exports or imports: a VW model file gives another pool the same predictions."""
+    capabilities: Capabilities = capabilities_of(make())
+    ways: list[tuple[MakePool, MakePool]] = [(make, NativePool)] * capabilities.exports
+    ways += [(NativePool, make)] * capabilities.imports
+    for make_source, make_other in ways:
+        source, other = _pool(make_source, CROSSED), _pool(make_other, CROSSED)
+        _learn_all(source, stream(60), CROSSED)
+        with TemporaryDirectory(prefix="chacha-") as folder:
+            path = Path(folder, "model.vw")
+            source.to_vw(CROSSED, path)  # type: ignore[attr-defined]
+            other.load_vw(CROSSED, read_vw_model(path))  # type: ignore[attr-defined]
+        later = stream(40, seed=2)
+        assert _learn_all(other, later, CROSSED) == _learn_all(source, later, CROSSED), (
+            "a model does not continue from a VW model file as the model that was written does"
+        )
+
+
 def check_a_copy_goes_on_from_its_source(make: MakePool) -> None:
     """If a pool copies: a copy predicts as its source, learns by itself, and does not affect it."""
     pool, alone = _pool(make, PLAIN), _pool(make, PLAIN)
-    if not isinstance(pool, Copies):
+    if not copies(pool):
         return
     before, after = stream(60)[:30], stream(60)[30:]
     _learn_all(pool, before, PLAIN)
@@ -264,9 +354,9 @@ def check_derived_groups_are_for_those_that_have_them(make: MakePool) -> None:
     """If a pool derives: a model uses the derived groups of its configuration and no others."""
     coded = Config(derived=["onehot(a)"])
     crossed = Config([("b", "onehot(a)")], {}, ["onehot(a)"])
-    pool, plain = _pool(make, PLAIN, coded, crossed), _pool(make, PLAIN)
-    if not isinstance(pool, Derives):
+    if not capabilities_of(make()).derives:
         return
+    pool, plain = _pool(make, PLAIN, coded, crossed), _pool(make, PLAIN)
     late = {PLAIN: 0.0, coded: 0.0, crossed: 0.0}
     for i in range(300):
         k, b = i % 5, 1 + i * 7 % 3

@@ -17,7 +17,7 @@ from chacha.config.space import Choice, Domain, Interactions, Space
 from chacha.drivers.native_dicts import DictPlans
 from chacha.errors import ConfigError
 from chacha.losses import Loss, Squared, check_loss, check_scale
-from chacha.pools.base import Derives, LivePool
+from chacha.pools.base import LivePool, capabilities_of
 from chacha.pools.native import NativePool
 from chacha.rules.algorithm import Algorithm
 from chacha.rules.contest.contest import ContestRules
@@ -136,9 +136,9 @@ class Specification:
     ) -> Specification:
         if space is None:
             rate = pool.default("learning_rate") is not None
-            space = rules.default_space(rate, isinstance(pool, Derives))
+            space = rules.default_space(rate, capabilities_of(pool).derives)
         space = Space.of(space)
-        if space.features is not None and not isinstance(pool, Derives):
+        if space.features is not None and not capabilities_of(pool).derives:
             raise ConfigError(
                 f"{type(pool).__name__} cannot use derived groups; leave features out, or "
                 "use the native pool"

@@ -248,7 +248,7 @@ def test_weights_are_refused_where_river_cannot(tmp_path: Path) -> None:
     assert list(comparison.outcomes[name]) == ["naive"], "the others finish"
     assert [str(failure) for failure in comparison.failures] == [
         f"{name}: {method}: {name}:1: {method} takes no importance weights, got weight 2.5; "
-        "leave the method out"
+        "choose another learner"
         for method in ("river:KNNRegressor", "river:ARFRegressor")
     ]
     first = lines(tmp_path / "i.vw", 20, lambda a, b: 2 * a + b, weight="1 0.5 ")

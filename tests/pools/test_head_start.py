@@ -19,7 +19,7 @@ from chacha import Config, Example, NativePool, ReferencePool, SequentialPool
 from chacha.data import parse_line
 from chacha.drivers.native_columns import native_block
 from chacha.errors import PoolError
-from chacha.pools.base import Copies, LivePool
+from chacha.pools.base import LivePool, copies
 from chacha.pools.reference import ReferenceLearner
 from chacha.pools.vw import VWPool
 from chacha.sources.tables.blocks import NumberColumn, TableBlock
@@ -411,7 +411,7 @@ def test_models_that_are_not_copies_are_unaffected(kernel: str) -> None:
 def test_a_copy_that_cannot_be_is_refused(make: Any) -> None:
     """Nothing is started then."""
     pool = make()
-    assert all(isinstance(each, Copies) for each in (pool, pool.fresh()))
+    assert all(copies(each) for each in (pool, pool.fresh()))
     source = some(pool)
     for damping in (-1.0, math.nan, math.inf, 1e39):
         with pytest.raises(PoolError, match="damping"):
@@ -423,4 +423,4 @@ def test_a_copy_that_cannot_be_is_refused(make: Any) -> None:
     with pytest.raises(PoolError, match="bit"):
         pool.copy(source, Config(values={"bit_precision": 10}))
     assert set(pool.live) == {source}
-    assert not isinstance(SequentialPool(lambda config: ReferenceLearner(config)), Copies)
+    assert not copies(SequentialPool(lambda config: ReferenceLearner(config)))

@@ -9,6 +9,7 @@ from typing import Any
 from chacha import Config, Decision, Example
 from chacha.config.space import Interactions, LogUniform, Space
 from chacha.errors import PoolError
+from chacha.pools.base import Capabilities
 from chacha.rules.contest.contest import Contest, ContestRules
 from chacha.rules.contest.rotation import Move, MoveRequest, MoveSource, OracleMoves
 from tests.support.running import RunningContest
@@ -84,6 +85,8 @@ class Counted:
 class FakePool:
     """Every model predicts what the test says; some configurations are refused."""
 
+    capabilities = Capabilities()
+
     def __init__(self, raw: Raw, refuses: Callable[[Config], bool] = lambda c: False) -> None:
         self.raw, self.refuses = raw, refuses
         self.live: list[Config] = []
@@ -108,3 +111,6 @@ class FakePool:
 
     def learn(self, example: Example) -> Mapping[Config, float]:
         return self.predict(example)
+
+    def learn_many(self, examples: Sequence[Example]) -> list[Mapping[Config, float]]:
+        return [self.learn(example) for example in examples]

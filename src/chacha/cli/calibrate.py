@@ -25,6 +25,7 @@ from chacha.cli.parse import RulebookName, parse_init, parse_space
 from chacha.cli.terminal import MessageConsole
 from chacha.compare import CalibrationStudy, CommonSettings, Stream
 from chacha.losses import loss_named
+from chacha.pools import open_pool
 from chacha.resources import cores
 from chacha.rules.contest.betting import PairedBernstein, PairedBetting
 from chacha.sources import LogTarget, TableSpec
@@ -68,7 +69,7 @@ def calibrate(
     challenger is better, and every promotion is a mistake.
     """
     check_distinct([source] if os.path.exists(source) else [], json=json)
-    space = parse_space(tune, RulebookName.CHACHA, features)
+    space = parse_space(tune, RulebookName.CHACHA, open_pool(pool), features)
     study = CalibrationStudy(
         Stream(source, table, form, log_target, on_bad, limit),
         settings=CommonSettings(budget, space, parse_init(init or []), loss_named(loss), pool),

@@ -34,7 +34,7 @@ from chacha.cli.flags import (
     with_table_flags,
 )
 from chacha.cli.outputs import JsonResult, check_distinct
-from chacha.cli.parse import parse_features, parse_init, parse_tune
+from chacha.cli.parse import default_tune, parse_features, parse_init, parse_tune
 from chacha.cli.terminal import MessageConsole
 from chacha.compare import METHODS, CommonSettings, Comparison, Stream, Study, method_scores
 from chacha.compare.result_cache import default_cache_dir
@@ -43,13 +43,13 @@ from chacha.config.describe import describe
 from chacha.config.space import Space
 from chacha.errors import ConfigError, PoolError
 from chacha.losses import loss_named
+from chacha.pools import LivePool, open_pool
 from chacha.resources import cores
 from chacha.sources import LogTarget, TableSpec
 
 __all__ = ["compare"]
 
 DEFAULT = "naive,chacha,paper,all-pairs,best-fixed"
-TUNED = "interactions,learning_rate,features"
 REPORTS = (".html", ".svg", ".png", ".pdf")
 
 
@@ -99,9 +99,8 @@ def compare(
     check_distinct([name for name in source if os.path.exists(name)], report=report, json=json)
     write_report = _reporter(report)
     try:
-        settings = CommonSettings(
-            budget, _space(tune, features), parse_init(init or []), loss_named(loss), pool
-        )
+        space = _space(tune, features, open_pool(pool))
+        settings = CommonSettings(budget, space, parse_init(init or []), loss_named(loss), pool)
         study = Study(
             [Stream(name, table, form, log_target, on_bad, limit) for name in source],
             [word.strip() for word in methods.split(",") if word.strip()],
@@ -140,9 +139,9 @@ def compare(
         raise typer.Exit(1)
 
 
-def _space(tune: str | None, features: str | None) -> Space:
+def _space(tune: str | None, features: str | None, pool: LivePool) -> Space:
     """Return the space, with the authors' range of rates; the method `chacha` widens it."""
-    space = Space.of(parse_tune(tune or TUNED))
+    space = Space.of(parse_tune(tune or default_tune(pool, features)))
     if space.features is None:
         if features is not None:
             raise ConfigError("--features needs --tune with features")

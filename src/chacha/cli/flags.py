@@ -95,7 +95,14 @@ InitFlag = Annotated[
     list[str] | None,
     typer.Option(metavar="KEY=VALUE", help="An initial or fixed value; any option of VW."),
 ]
-PoolFlag = Annotated[str, typer.Option(help="Where the models live: native, vw, reference.")]
+PoolFlag = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME[:ARGUMENT]",
+        help="Where the models live: native[:KERNEL], vw, reference, river:NAME, or a pool of an "
+        "installed package.",
+    ),
+]
 _FORMS = loss_forms()
 LossFlag = Annotated[str, typer.Option(help=f"{', '.join(_FORMS[:-1])} or {_FORMS[-1]}.")]
 

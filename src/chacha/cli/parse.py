@@ -11,9 +11,11 @@ from chacha.config.config import Value
 from chacha.config.derived_groups import DEFAULT_KINDS, DerivedFeatures, derived
 from chacha.config.space import AUTHORS_RATES, Domain, Interactions, LogUniform, Space, Uniform
 from chacha.errors import ConfigError
+from chacha.pools.base import LivePool, capabilities_of
 
 __all__ = [
     "RulebookName",
+    "default_tune",
     "parse_features",
     "parse_init",
     "parse_space",
@@ -90,18 +92,39 @@ def parse_features(words: str | None, **settings: Any) -> DerivedFeatures:
     return DerivedFeatures(kinds=kinds or DEFAULT_KINDS, more=more, without=without, **settings)
 
 
-def parse_space(words: str | None, rulebook: RulebookName, features: str | None = None) -> Space:
+def default_tune(pool: LivePool, features: str | None = None) -> str:
+    """Return what the recommended rules tune with a pool if there is no --tune.
+
+    If there is --features, derived features are tuned; a pool that cannot use them is refused
+    later.
+
+    >>> from chacha import ReferencePool, SequentialPool
+    >>> default_tune(ReferencePool())
+    'interactions,learning_rate,features'
+    >>> default_tune(SequentialPool(lambda config: None))
+    'interactions'
+    """
+    words = ["interactions"]
+    words += ["learning_rate"] * (pool.default("learning_rate") is not None)
+    words += ["features"] * (features is not None or capabilities_of(pool).derives)
+    return ",".join(words)
+
+
+def parse_space(
+    words: str | None, rulebook: RulebookName, pool: LivePool, features: str | None = None
+) -> Space:
     """Return the space of --tune and --features, on ranges that fit the rulebook.
 
-    Without --tune, the rulebook decides what is tuned.
+    Without --tune, the rulebook and the pool decide what is tuned.
 
-    >>> parse_space(None, RulebookName.PAPER).to_json()
+    >>> from chacha import NativePool
+    >>> parse_space(None, RulebookName.PAPER, NativePool()).to_json()
     {'interactions': 'Interactions(max_order=None)'}
-    >>> sorted(parse_space(None, RulebookName.CHACHA).to_json())
+    >>> sorted(parse_space(None, RulebookName.CHACHA, NativePool()).to_json())
     ['features', 'interactions', 'learning_rate']
     """
     recommended = rulebook is RulebookName.CHACHA
-    default = "interactions,learning_rate,features" if recommended else "interactions"
+    default = default_tune(pool, features) if recommended else "interactions"
     space = Space.of(parse_tune(default if words is None else words))
     if features is not None and space.features is None:
         raise ConfigError("--features is for the recommended rules, and for --tune with features")

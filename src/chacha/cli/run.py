@@ -116,10 +116,10 @@ def run(
     try:
         model = PRESETS[rules](
             budget=budget,
-            space=parse_space(tune, rules, features),
+            pool=(live_pool := open_pool(pool)),
+            space=parse_space(tune, rules, live_pool, features),
             init=parse_init(init or []),
             loss=task.loss_function,
-            pool=open_pool(pool),
             seed=seed,
             baseline=baseline,
         )

@@ -13,7 +13,7 @@ from typing import Any
 from chacha.compare.methods import Method
 from chacha.compare.outcome import CurvePoint, Outcome
 from chacha.compare.result_cache import ResultCache, cache_key
-from chacha.compare.runs import InitialLearner, LearnerRun, RunPlan, TunedRun
+from chacha.compare.runs import FixedRun, RunPlan, TunedRun
 from chacha.compare.workers import OnShare
 from chacha.config.config import Config
 from chacha.config.describe import describe
@@ -286,12 +286,12 @@ class Job:
         n, promotions, champion = curve[-1].n, run.promotions, run.champion
         return Outcome(n, promotions, champion, seconds, tuple(curve), self.frozen, run.metrics)
 
-    def _open_run(self, settings: CommonSettings) -> TunedRun | LearnerRun:
+    def _open_run(self, settings: CommonSettings) -> TunedRun | FixedRun:
         if self.method.learner is not None:
-            return LearnerRun(self.method.learner(settings.loss, self.seed), settings.loss)
+            return FixedRun.of_learner(self.method.learner(settings.loss, self.seed), settings.loss)
         model = settings.make_model(self.method, self.seed)
         if self.frozen:
-            return LearnerRun(InitialLearner(model), settings.loss, model.reader)
+            return FixedRun(model.pool, model.champion, settings.loss, model.reader)
         return TunedRun(model)
 
     @property

@@ -8,17 +8,21 @@ from itertools import islice
 from typing import NamedTuple
 
 from chacha.compare.outcome import CurvePoint
+from chacha.config.config import Config
 from chacha.data.example import Example
 from chacha.intake import labelled
 from chacha.losses import Loss
 from chacha.model import ChaCha
-from chacha.pools.base import Learner
+from chacha.pools.base import Learner, LivePool, SequentialPool, learn_many
 from chacha.rules.progressive_loss import ProgressiveLoss
 from chacha.sources import DictReader, OnBad, Skipped, Source, good_examples
 from chacha.streaming import NO_LIMIT
 from chacha.tasks import task_of
 
-__all__ = ["InitialLearner", "LearnerRun", "RunPlan", "TunedRun"]
+__all__ = ["FixedRun", "RunPlan", "TunedRun"]
+
+BATCH = 256
+"""The number of examples that a pool learns in one call, at most."""
 
 
 class RunPlan(NamedTuple):
@@ -72,46 +76,72 @@ class TunedRun:
         return dict(self.model.summary().metrics)
 
 
-class LearnerRun:
-    """A run of one learner: for every example it predicts, is charged, and learns.
+class FixedRun:
+    """A run of one model with nothing to decide, in batches from checkpoint to checkpoint.
+
+    For every example the live model `config` of the pool predicts, is charged, and learns.
 
     >>> import chacha
-    >>> class Zero:
-    ...     def predict(self, example): return 0.0
-    ...     def learn(self, example): pass
-    ...     def close(self): pass
-    >>> run = LearnerRun(Zero(), chacha.Squared())
-    >>> list(run.points(chacha.sources.Rows(["1 |a x", "3 |a x"]), RunPlan(2, [2])))
-    [CurvePoint(n=2, total=10.0, weight=2.0)]
-    >>> run.metrics
-    {'mae': 2.0, 'mse': 5.0}
+    >>> pool = chacha.ReferencePool()
+    >>> pool.start(chacha.Config())
+    >>> run = FixedRun(pool, chacha.Config(), chacha.Squared())
+    >>> list(run.points(chacha.sources.Rows(["1 |a x", "0 |b y"]), RunPlan(2, [1, 2])))
+    [CurvePoint(n=1, total=1.0, weight=1.0), CurvePoint(n=2, total=1.06..., weight=2.0)]
+    >>> sorted(run.metrics)
+    ['mae', 'mse']
     """
 
     promotions = 0
 
-    def __init__(self, learner: Learner, loss: Loss, reader: DictReader | None = None) -> None:
-        self.learner, self.task = learner, task_of(loss)
+    def __init__(
+        self, pool: LivePool, config: Config, loss: Loss, reader: DictReader | None = None
+    ) -> None:
+        self.pool, self.config, self.task = pool, config, task_of(loss)
         self.reader = DictReader(self.task.learner_label) if reader is None else reader
-        self.champion = str(learner)
+        self.champion = str(config)
         self._served = ProgressiveLoss()
         self._sums: dict[str, float] = {}
 
+    @classmethod
+    def of_learner(cls, learner: Learner, loss: Loss) -> FixedRun:
+        """Return the run of a learner.
+
+        >>> import chacha
+        >>> class Zero:
+        ...     def predict(self, example): return 0.0
+        ...     def learn(self, example): pass
+        ...     def close(self): pass
+        >>> run = FixedRun.of_learner(Zero(), chacha.Squared())
+        >>> list(run.points(chacha.sources.Rows(["1 |a x", "3 |a x"]), RunPlan(2, [2])))
+        [CurvePoint(n=2, total=10.0, weight=2.0)]
+        >>> run.metrics
+        {'mae': 2.0, 'mse': 5.0}
+        """
+        pool = SequentialPool(lambda config: learner)
+        pool.start(Config())
+        run = cls(pool, Config(), loss)
+        run.champion = str(learner)
+        return run
+
     def points(self, source: Source, plan: RunPlan) -> Iterator[CurvePoint]:
         """Pass over the source, and yield a point of the curve at every checkpoint."""
-        learner, task, served = self.learner, self.task, self._served
-        checkpoints, frozen = set(plan.checkpoints), plan.frozen
+        pool, task, served, n = self.pool, self.task, self._served, 0
         on_bad = plan.on_bad or (OnBad.SKIP if source.endless else OnBad.ERROR)
-        examples = good_examples(source, on_bad, Skipped(), lambda e: labelled(e, task))
+        good = good_examples(source, on_bad, Skipped(), lambda e: labelled(e, task))
+        examples = islice(good, plan.examples)
         try:
-            for n, example in enumerate(islice(examples, plan.examples), start=1):
-                if n > frozen:
-                    self._charge(learner.predict(example), example)
-                if n <= frozen or not frozen:
-                    learner.learn(example)
-                if n in checkpoints:
+            for end in sorted({*plan.checkpoints, plan.frozen, plan.examples}):
+                while n < end and (batch := list(islice(examples, min(end - n, BATCH)))):
+                    learns = n < plan.frozen or not plan.frozen
+                    raw = learn_many(pool, batch) if learns else map(pool.predict, batch)
+                    for predictions, example in zip(raw, batch, strict=True):
+                        if n >= plan.frozen:
+                            self._charge(predictions[self.config], example)
+                    n += len(batch)
+                if n == end and end in plan.checkpoints:
                     yield CurvePoint(n, served.total, served.weight)
         finally:
-            learner.close()
+            pool.stop(self.config)
 
     def _charge(self, raw: float, example: Example) -> None:
         assert example.label is not None
@@ -124,29 +154,3 @@ class LearnerRun:
         """The means of the loss's other metrics."""
         weight = self._served.weight
         return {name: total / weight for name, total in self._sums.items()} if weight > 0 else {}
-
-
-class InitialLearner:
-    """The initial configuration of a model, as a learner.
-
-    >>> import chacha
-    >>> str(InitialLearner(chacha.ChaCha(budget=1)))
-    'no interactions; learning_rate 0.5'
-    """
-
-    def __init__(self, model: ChaCha) -> None:
-        self._pool, self._config = model.pool, model.champion
-
-    def predict(self, example: Example) -> float:
-        """Return the prediction of the configuration."""
-        return self._pool.predict(example)[self._config]
-
-    def learn(self, example: Example) -> None:
-        """Learn from a labelled example."""
-        self._pool.learn(example)
-
-    def close(self) -> None:
-        """Do nothing: the model owns the pool."""
-
-    def __str__(self) -> str:
-        return str(self._config)

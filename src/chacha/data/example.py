@@ -100,6 +100,22 @@ class Example:
             parts.append(" ".join([f" |{name}", *words]))
         return "".join(parts)
 
+    def plain(self, names: Iterable[str]) -> Example:
+        """Return the example with these derived groups as plain values, and without the row.
+
+        The result does not refer to what the groups are derived with, so it can be sent to another
+        process.
+
+        >>> from chacha.data.text_parser import parse_line
+        >>> groups = parse_line("|log(a) x:0.5").groups
+        >>> replace(parse_line("|a x"), derived=groups).plain(["bins(a,16)", "log(a)"]).derived
+        {'bins(a,16)': (), 'log(a)': (Feature(name='x', value=0.5, hashed=...),)}
+        """
+        derived = {name: tuple(self.derived.get(name, ())) for name in names}
+        if type(self.derived) is dict and not self.derived and not derived and self.row is None:
+            return self
+        return replace(self, derived=derived, row=None)
+
     def without(self, names: Collection[str]) -> Example:
         """Return the example without some of its groups; the text of the others is unchanged.
 

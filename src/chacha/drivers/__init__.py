@@ -11,7 +11,7 @@ from chacha.drivers.native_state import engine_gap
 from chacha.drivers.python import PythonDriver
 from chacha.drivers.records import Chunk, LiveModel, ServedPredictions, Step, Summary
 from chacha.pools.base import LivePool
-from chacha.pools.native import NativePool
+from chacha.pools.native import NativePool, runs_in_engine
 from chacha.rules.algorithm import Algorithm
 from chacha.tasks import Task
 
@@ -45,7 +45,7 @@ def make_driver(algorithm: Algorithm[Any], pool: LivePool, task: Task, **setting
     if not isinstance(pool, NativePool):
         return PythonDriver(algorithm, pool, task, **settings)
     gap = engine_gap(algorithm, pool, task)
-    if gap is None and type(pool) is NativePool:
+    if gap is None and runs_in_engine(pool):
         return NativeDriver(algorithm, pool, task, **settings)
     gap = gap or f"the pool {type(pool).__name__} is not built in"
     note = f"slower by a factor of {SLOWER}: {gap}, so every example passes through Python"

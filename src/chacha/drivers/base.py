@@ -19,7 +19,7 @@ from chacha.data.example import Example
 from chacha.drivers.records import LiveModel, Step, Summary, live_models
 from chacha.errors import PoolError
 from chacha.features.derivation import Recipe
-from chacha.pools.base import Copies, LivePool
+from chacha.pools.base import LivePool, copies
 from chacha.rules.algorithm import Algorithm, RulesState
 from chacha.rules.contest.blending import Blend
 from chacha.rules.decisions import Decision, Promoted, Retired, WentLive
@@ -254,7 +254,7 @@ class Driver(ABC):
                     continue
                 self._incarnations[decision.config] = self._next_incarnation
                 self._next_incarnation += 1
-            elif isinstance(decision, Promoted) and isinstance(self.pool, Copies):
+            elif isinstance(decision, Promoted) and copies(self.pool):
                 self.pool.undamp(decision.config)
             applied.append(decision)
         self.decisions.extend(applied)
@@ -271,7 +271,7 @@ class Driver(ABC):
 
 def _notes(starting: Starting, pool: LivePool) -> tuple[str, ...]:
     """Return notes on rules that cannot be applied with this pool."""
-    if not isinstance(starting, HeadStart) or isinstance(pool, Copies):
+    if not isinstance(starting, HeadStart) or copies(pool):
         return ()
     return (
         f"{type(pool).__name__} cannot copy a model: challengers start empty, without the head "
@@ -291,7 +291,7 @@ def start_model(pool: LivePool, starting: Starting, champion: Config, config: Co
     >>> len(set(pool.predict(parse_line("|a x |b y")).values()))
     1
     """
-    if isinstance(starting, HeadStart) and isinstance(pool, Copies):
+    if isinstance(starting, HeadStart) and copies(pool):
         try:
             pool.copy(champion, config, starting.damping)
         except PoolError:  # a copy cannot differ from its source in every option

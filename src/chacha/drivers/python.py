@@ -12,7 +12,7 @@ from chacha.drivers.base import Driver, Forecast
 from chacha.drivers.records import Step
 from chacha.features.derivation import Derivation, Recipe
 from chacha.interrupts import Uninterrupted
-from chacha.pools.base import LivePool
+from chacha.pools.base import LivePool, example_for
 from chacha.rules.algorithm import Algorithm, RulesState
 from chacha.rules.contest.contest import Contest
 from chacha.rules.contest.screen import Screen
@@ -123,10 +123,10 @@ class PythonDriver(Driver):
     def predict(self, example: Example) -> Forecast:
         """Line 6: return the predictions of all live models. Nothing changes."""
         example = self._derivation.derive(example)
-        raw = self.pool.predict(example)
-        baseline = None
-        if self._baseline_pool is not None:
-            baseline = self._baseline_pool.predict(example)[self.initial]
+        raw = self.pool.predict(example_for(self.pool, example))
+        baseline, pool = None, self._baseline_pool
+        if pool is not None:
+            baseline = pool.predict(example_for(pool, example))[self.initial]
         return self._forecast(raw, dict(self._incarnations), baseline)
 
     def _forecast(
@@ -152,13 +152,13 @@ class PythonDriver(Driver):
         self._begin(example)
         complete = self._derivation.derive(example)
         self._observed.observe(complete)
-        now = self.pool.learn(complete)
+        now = self.pool.learn(example_for(self.pool, complete))
         decisions = self._take_unreported()
         if forecast is None:
             forecast = self._forecast(now, self._incarnations)
         loss = self._charge(forecast.served, y, weight)
-        if self._baseline_pool is not None:
-            baseline = self._baseline_pool.learn(complete)[self.initial]
+        if (pool := self._baseline_pool) is not None:
+            baseline = pool.learn(example_for(pool, complete))[self.initial]
             baseline = baseline if forecast.baseline is None else forecast.baseline
             self._baseline.add(self.task.loss(baseline, y), weight)
         then, now_live = forecast.incarnations, self._incarnations

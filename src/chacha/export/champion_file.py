@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from os import PathLike, fspath
 from os.path import exists
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from chacha.config.config import Config
 from chacha.errors import ConfigError, PoolError, fail
 from chacha.export.feature_file import derived_in, features_path
 from chacha.export.transform import Transform
 from chacha.losses import loss_of
-from chacha.pools.native import NativePool
+from chacha.pools.base import capabilities_of
 from chacha.specification import Settings
 from chacha.vw.model_file import VWModel, read_vw_model
 
@@ -26,12 +24,11 @@ def save_champion(model: Any, path: str | PathLike[str]) -> None:
     A file of derived groups from another model in the same place is removed, because it would not
     match.
     """
-    save = cast("Callable[[Config, Any], None] | None", getattr(model.pool, "to_vw", None))
-    if save is None:
+    if not capabilities_of(model.pool).exports:
         kind = type(model.pool).__name__
         raise PoolError(f"{kind} cannot write a VW model; the native pool and the VW pool can")
     transform = Transform.of(model)
-    save(model.champion, path)
+    model.pool.to_vw(model.champion, path)
     beside = features_path(path)
     try:
         Path(beside).unlink(missing_ok=True)
@@ -67,8 +64,9 @@ def load_champion(model: Any, vw_model: VWModel, path: str | PathLike[str]) -> N
 
     Derived groups in the file are those of transformed text: to the model they are plain groups.
     """
-    if not isinstance(model.pool, NativePool):
-        raise PoolError("only the native pool can start from a VW model; leave pool out")
+    if not capabilities_of(model.pool).imports:
+        kind = type(model.pool).__name__
+        raise PoolError(f"{kind} cannot start from a VW model; leave pool out: the native pool can")
     derives = bool(derived_in(vw_model.config)) or exists(features_path(path))
     features = model.space.features
     if derives and features is not None and features.text:

@@ -2,26 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeGuard
 
 from chacha.config.config import Config, Value
 from chacha.data.example import Example
 from chacha.data.vw_text import FLOAT32_MAX
 from chacha.errors import BadExample, ConfigError, PoolError
 
-__all__ = ["Copies", "Derives", "Learner", "LivePool", "SequentialPool"]
+__all__ = [
+    "Capabilities",
+    "CopyingPool",
+    "Learner",
+    "LivePool",
+    "SequentialPool",
+    "capabilities_of",
+    "copies",
+    "example_for",
+    "learn_many",
+]
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What a pool can do besides :class:`LivePool`; everything else asks this value.
+
+    - `copies`: a model can start as a copy of another (:class:`CopyingPool`).
+    - `derives`: models use the derived groups that their configurations name.
+    - `exports`: `to_vw(config, path)` writes a model as a VW model file.
+    - `imports`: `load_vw(config, model)` gives a live model the weights of a VW model file.
+    - `engine`: the native engine may run whole streams with the pool's models. The pool is then
+      a :class:`~chacha.NativePool` that does not change what a method of it does.
+
+    >>> from chacha import NativePool, SequentialPool
+    >>> NativePool().capabilities.copies, SequentialPool(lambda config: None).capabilities.copies
+    (True, False)
+    """
+
+    copies: bool = False
+    derives: bool = False
+    exports: bool = False
+    imports: bool = False
+    engine: bool = False
 
 
 class LivePool(Protocol):
     """The live models, by configuration. The checks in :mod:`chacha.checks` test the contract.
 
     Predictions are on the learner's scale. All input to a pool is finite. A model uses all groups
-    of an example, and those of its `derived` groups that the configuration names.
+    of an example, and those of its `derived` groups that the configuration names. An example
+    holds plain values, so it can be pickled and sent to another process.
+
+    A pool may leave `capabilities` and `learn_many` out: then it has no capabilities, and batches
+    are learned one example at a time.
 
     >>> from chacha import ReferencePool
     >>> pool: LivePool = ReferencePool()
     """
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the pool can do besides the methods of this class."""
+        return Capabilities()
 
     @property
     def live(self) -> Collection[Config]:
@@ -44,6 +87,14 @@ class LivePool(Protocol):
 
     def learn(self, example: Example) -> Mapping[Config, float]:
         """Let every live model learn the example; return what :meth:`predict` would have."""
+
+    def learn_many(self, examples: Sequence[Example]) -> list[Mapping[Config, float]]:
+        """Learn a batch; return for each example what :meth:`learn` would have returned.
+
+        If an example cannot be learned, those before it are learned, those after it are not, and
+        the error or a note on it gives the position in the batch.
+        """
+        return learn_in_order(self.learn, examples)
 
 
 class Learner(Protocol):
@@ -92,6 +143,11 @@ class SequentialPool:
         self._models: dict[Config, Learner] = {}
 
     @property
+    def capabilities(self) -> Capabilities:
+        """None: the pool can predict and learn."""
+        return Capabilities()
+
+    @property
     def live(self) -> Collection[Config]:
         """The configurations that have a model now."""
         return self._models.keys()
@@ -125,6 +181,10 @@ class SequentialPool:
         for model in self._models.values():
             model.learn(example)
         return predictions
+
+    def learn_many(self, examples: Sequence[Example]) -> list[Mapping[Config, float]]:
+        """Learn a batch, one example after the other; return the predictions for each."""
+        return learn_in_order(self.learn, examples)
 
 
 def check_pool(pool: object) -> None:
@@ -165,13 +225,11 @@ def refuse_damping(damping: float) -> None:
         raise PoolError(f"damping must be a number of at least 0, got {damping!r}")
 
 
-@runtime_checkable
-class Copies(Protocol):
+class CopyingPool(LivePool, Protocol):
     """A pool that can also start a model as a copy of another, which gives it a head start.
 
-    >>> from chacha import NativePool, SequentialPool
-    >>> isinstance(NativePool(), Copies), isinstance(SequentialPool(lambda config: None), Copies)
-    (True, False)
+    >>> from chacha import NativePool
+    >>> pool: CopyingPool = NativePool()
     """
 
     def copy(self, source: Config, config: Config, damping: float = 0.0) -> None:
@@ -186,13 +244,70 @@ class Copies(Protocol):
         """Let `config` learn from now on as if it had never been a copy."""
 
 
-@runtime_checkable
-class Derives(Protocol):
-    """A pool whose models use derived groups, if their configurations name them.
+def capabilities_of(pool: object) -> Capabilities:
+    """Return the capabilities of a pool; a pool that declares none has none.
 
-    >>> from chacha import NativePool, SequentialPool
-    >>> isinstance(NativePool(), Derives), isinstance(SequentialPool(lambda config: None), Derives)
+    >>> from chacha import ReferencePool
+    >>> capabilities_of(ReferencePool()).derives, capabilities_of(object()).derives
     (True, False)
     """
+    capabilities = getattr(pool, "capabilities", Capabilities())
+    if not isinstance(capabilities, Capabilities):
+        raise PoolError(
+            f"{type(pool).__name__}.capabilities must be a value such as "
+            f"Capabilities(copies=True), got {capabilities!r:.60}"
+        )
+    return capabilities
 
-    derives: bool
+
+def copies(pool: LivePool) -> TypeGuard[CopyingPool]:
+    """Return whether a pool can copy models.
+
+    >>> from chacha import ReferencePool
+    >>> copies(ReferencePool())
+    True
+    """
+    return capabilities_of(pool).copies
+
+
+def example_for(pool: LivePool, example: Example) -> Example:
+    """Return an example as a pool gets it: with the derived groups that live models name.
+
+    >>> from chacha import ReferencePool
+    >>> from chacha.data.text_parser import parse_line
+    >>> pool = ReferencePool()
+    >>> pool.start(Config(derived=["log(a)"]))
+    >>> example_for(pool, parse_line("1 |a x")).derived
+    {'log(a)': ()}
+    """
+    return example.plain(dict.fromkeys(name for config in pool.live for name in config.derived))
+
+
+def learn_many(pool: LivePool, examples: Sequence[Example]) -> list[Mapping[Config, float]]:
+    """Let a pool learn a batch; a pool without :meth:`LivePool.learn_many` learns in a loop.
+
+    >>> from chacha import ReferencePool
+    >>> from chacha.data.text_parser import parse_line
+    >>> pool = ReferencePool()
+    >>> pool.start(Config())
+    >>> [list(each.values()) for each in learn_many(pool, [parse_line("1 |a x")] * 2)]
+    [[0.0], [0.5069...]]
+    """
+    batch: Callable[[Sequence[Example]], list[Mapping[Config, float]]] | None
+    batch = getattr(pool, "learn_many", None)
+    return learn_in_order(pool.learn, examples) if batch is None else batch(examples)
+
+
+def learn_in_order(
+    learn: Callable[[Example], Mapping[Config, float]], examples: Sequence[Example]
+) -> list[Mapping[Config, float]]:
+    """Learn examples one after the other; a note on an error gives the position in the batch."""
+    predictions: list[Mapping[Config, float]] = []
+    for position, example in enumerate(examples, start=1):
+        try:
+            predictions.append(learn(example))
+        except Exception as error:
+            batch = f"a batch of {len(examples)}"
+            error.add_note(f"example {position} of {batch}; the ones before it are learned")
+            raise
+    return predictions

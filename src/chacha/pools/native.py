@@ -6,11 +6,12 @@ algorithm, so that whole streams are learned natively (:mod:`chacha.drivers.nati
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from os import PathLike
+from typing import TypeGuard
 
-from chacha._native import Engine
+from chacha._native import Engine, kernels
 from chacha.config.config import Config, Value, show
 from chacha.config.derived_groups import derived
 from chacha.data.example import Example
@@ -18,10 +19,19 @@ from chacha.errors import PoolError
 from chacha.features.derivation import Recipe
 from chacha.features.formulas import Basis
 from chacha.losses import LOSSES, VW_DEFAULT, loss_options
-from chacha.pools.base import refuse_damping, refuse_idle, refuse_live, refuse_unlabelled
+from chacha.pools.base import (
+    Capabilities,
+    LivePool,
+    capabilities_of,
+    learn_in_order,
+    refuse_damping,
+    refuse_idle,
+    refuse_live,
+    refuse_unlabelled,
+)
 from chacha.vw.model_file import VWModel, VWState, write_vw_model
 
-__all__ = ["NativePool", "native_line"]
+__all__ = ["NativePool", "native_line", "runs_in_engine"]
 
 DEFAULTS: dict[str, Value] = {
     "bit_precision": 18,
@@ -99,17 +109,23 @@ class NativePool:
     {'interactions ab; learning_rate 0.25': 0.604}
     """
 
-    derives = True
-
     def __init__(self, kernel: str = "") -> None:
-        try:
-            self.engine = Engine(18, kernel)
-        except ValueError as error:
-            raise PoolError(str(error)) from error
+        if kernel and kernel not in kernels():
+            raise PoolError(
+                f"kernel must be one that this machine can run ({', '.join(kernels())}), got "
+                f"{kernel!r}; leave it out for the fastest"
+            )
+        self.engine = Engine(18, kernel)
         self._kernel = kernel
         self._models: dict[Config, int] = {}
         self._derived: set[str] = set()
         self._derivation_on = False
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """All. A subclass may change a method, so the engine runs it only if it says so here."""
+        engine = type(self) is NativePool
+        return Capabilities(copies=True, derives=True, exports=True, imports=True, engine=engine)
 
     @property
     def kernel(self) -> str:
@@ -259,6 +275,10 @@ class NativePool:
         refuse_unlabelled(example)
         return self._visit(example, learn=True)
 
+    def learn_many(self, examples: Sequence[Example]) -> list[Mapping[Config, float]]:
+        """Learn a batch, one example after the other; return the predictions for each."""
+        return learn_in_order(self.learn, examples)
+
     def _visit(self, example: Example, learn: bool) -> Mapping[Config, float]:
         line = native_line(example)
         if example.derived:  # otherwise the engine derives them
@@ -270,3 +290,16 @@ class NativePool:
         if predictions is None:
             raise PoolError(f"{example.place or 'an example'}: {example.line!r:.80} cannot be read")
         return dict(zip(self._models, predictions, strict=True))
+
+
+def runs_in_engine(pool: LivePool) -> TypeGuard[NativePool]:
+    """Return whether the native engine may run whole streams with the models of a pool.
+
+    >>> class Loud(NativePool):
+    ...     def learn(self, example):
+    ...         print(example.line)
+    ...         return super().learn(example)
+    >>> runs_in_engine(NativePool()), runs_in_engine(Loud())
+    (True, False)
+    """
+    return capabilities_of(pool).engine

@@ -18,7 +18,13 @@ from chacha.data.example import Example, Feature
 from chacha.data.products import expand_product
 from chacha.data.vw_text import DEFAULT_GROUP, FLOAT32_MAX, hash_name
 from chacha.errors import PoolError
-from chacha.pools.base import SequentialPool, refuse_damping, refuse_idle, refuse_live
+from chacha.pools.base import (
+    Capabilities,
+    SequentialPool,
+    refuse_damping,
+    refuse_idle,
+    refuse_live,
+)
 
 __all__ = ["ReferenceLearner", "ReferencePool"]
 
@@ -253,10 +259,13 @@ class ReferencePool(SequentialPool):
     0.5
     """
 
-    derives = True
-
     def __init__(self) -> None:
         super().__init__(ReferenceLearner, DEFAULTS)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """The pool copies models, and they use derived groups."""
+        return Capabilities(copies=True, derives=True)
 
     def fresh(self) -> ReferencePool:
         """Return an empty pool."""

@@ -1,19 +1,23 @@
-"""River's regressors and classifiers as learners: StandardScaler | CLASS()."""
+"""River's regressors and classifiers as learners, StandardScaler | CLASS(), and a pool of them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
+from functools import partial
 from importlib import import_module
 from importlib.metadata import version
 from inspect import Parameter, isabstract, isclass, signature
 from pkgutil import iter_modules
 from typing import Any, NamedTuple
 
+from chacha.config.config import Config, Value
 from chacha.data.example import Example
-from chacha.errors import ConfigError, MissingExtra
-from chacha.losses import LOSSES, BinaryLoss, Loss
+from chacha.data.products import expand_product
+from chacha.errors import ConfigError, MissingExtra, PoolError
+from chacha.losses import LOSSES, BinaryLoss, Loss, loss_of, loss_options
+from chacha.pools.base import SequentialPool
 from chacha.tasks import Binary, task_of
 
 try:
@@ -22,9 +26,10 @@ try:
 except ImportError as error:
     raise MissingExtra.of("river", "river") from error
 
-__all__ = ["RiverClass", "RiverLearner", "find_class"]
+__all__ = ["RiverClass", "RiverLearner", "RiverPool", "find_class"]
 
 VERSION = version("river")
+VW_OPTIONS = ("loss_function", *loss_options())  # of a configuration; they are not River's
 
 
 class RiverClass(NamedTuple):
@@ -43,6 +48,17 @@ class RiverClass(NamedTuple):
     takes_weights: bool
     gives_probabilities: bool
     version: str
+
+    @property
+    def defaults(self) -> Mapping[str, Value | None]:
+        """The class's options with their defaults; None where the default is not a plain value.
+
+        >>> find_class("LinearRegression").defaults["l2"]
+        0.0
+        """
+        defaults = {key: p.default for key, p in signature(self.make).parameters.items()}
+        plain = (bool, int, float, str)
+        return {key: v if isinstance(v, plain) else None for key, v in defaults.items()}
 
 
 def find_class(name: str) -> RiverClass:
@@ -126,7 +142,10 @@ def _unknown(name: str, class_name: str) -> ConfigError:
 class RiverLearner:
     """A learner `StandardScaler | CLASS()`, which predicts on the scale of the loss.
 
-    A feature's key is `group^name`. Examples leave out zeros, so a feature that occurred before
+    The values of the configuration are arguments of the class, except those of the loss.
+
+    A feature's key is `group^name`; the key of a product's feature has its hash in VW instead of
+    names. Examples leave out zeros, so a feature that occurred before
     and is absent from an example is 0.0. The values of a feature that occurs twice in an example
     are added, as in VW.
 
@@ -151,8 +170,14 @@ class RiverLearner:
 regressor; choose one, or --loss logistic
     """
 
-    def __init__(self, name: str, loss: Loss, seed: int) -> None:
+    def __init__(self, name: str, loss: Loss, seed: int, config: Config | None = None) -> None:
         self._class = cls = find_class(name)
+        config = Config() if config is None else config
+        options = {key: v for key, v in config.values.items() if key not in VW_OPTIONS}
+        for key in options.keys() - cls.defaults.keys():
+            choices = ", ".join(cls.defaults) or "none"
+            raise PoolError(f"river:{name} has no option {key!r}; its options: {choices}")
+        self._products = [("*".join(product), product) for product in config.interactions]
         self._name, self._task = f"river:{name}", task_of(loss)
         self._classifies = isinstance(self._task, Binary)
         if not (cls.classifies if self._classifies else cls.regresses):
@@ -163,7 +188,7 @@ regressor; choose one, or --loss logistic
                 f"choose one, or --loss {next(fits)}"
             )
         try:
-            model = cls.make(**({"seed": seed} if cls.takes_seed else {}))
+            model = cls.make(**{**({"seed": seed} if cls.takes_seed else {}), **options})
         except Exception as error:  # it may need another Python or another library
             raise ConfigError(f"{self._name} cannot be made: {error}") from error
         self._model: Any = preprocessing.StandardScaler() | model
@@ -198,7 +223,7 @@ regressor; choose one, or --loss logistic
 
     def _refusal(self, example: Example, rule: str, value: str) -> ConfigError:
         place = f"{example.place}: " if example.place else ""
-        return ConfigError(f"{place}{self._name} takes {rule}, got {value}; leave the method out")
+        return ConfigError(f"{place}{self._name} takes {rule}, got {value}; choose another learner")
 
     def _features(self, example: Example) -> dict[str, float]:
         x, present = self._x, self._present
@@ -210,6 +235,12 @@ regressor; choose one, or --loss logistic
         for group, features in example.groups.items():
             for name, value, _ in features:
                 key = f"{group}^{name}"
+                x[key] = x.get(key, 0.0) + value
+                present.append(key)
+        for label, product in self._products:
+            factors = [[(f.value, f.hashed) for f in example.groups.get(g, ())] for g in product]
+            for value, hashed in expand_product(product, factors):
+                key = f"{label}^{hashed}"
                 x[key] = x.get(key, 0.0) + value
                 present.append(key)
         self._filled = example
@@ -228,3 +259,35 @@ regressor; choose one, or --loss logistic
             probabilities = {self._model.predict_one(x): 1.0}
         p, other = probabilities.get(True, 0.0), probabilities.get(False, 0.0)
         return float(p) if math.isfinite(p) and (p or other) else 0.5
+
+
+class RiverPool(SequentialPool):
+    """A pool of :class:`RiverLearner` of one class, which `open_pool("river:NAME")` returns.
+
+    The loss is that of the configuration. Values of a configuration are arguments of the class,
+    so these can be tuned. A model that draws random numbers starts with `seed`.
+
+    >>> from chacha.data import parse_line
+    >>> pool = RiverPool("HoeffdingTreeRegressor")
+    >>> pool.default("grace_period")
+    200
+    >>> pool.start(Config(["ab"], {"grace_period": 50}))
+    >>> for _ in range(3):
+    ...     predictions = pool.learn(parse_line("1 |a x |b y"))
+    >>> list(predictions.values())
+    [1.0]
+    """
+
+    def __init__(self, name: str, seed: int = 0) -> None:
+        self._name, self._seed = name, seed
+        cls = find_class(name)
+        defaults = {key: value for key, value in cls.defaults.items() if value is not None}
+        super().__init__(partial(_pool_learner, name, seed), defaults)
+
+    def fresh(self) -> RiverPool:
+        """Return an empty pool with the same class and seed."""
+        return RiverPool(self._name, self._seed)
+
+
+def _pool_learner(name: str, seed: int, config: Config) -> RiverLearner:
+    return RiverLearner(name, loss_of(config.values), seed, config)

@@ -32,7 +32,14 @@ from chacha.data.example import Example
 from chacha.data.vw_text import murmur
 from chacha.errors import PoolError
 from chacha.losses import loss_options
-from chacha.pools.base import refuse_damping, refuse_idle, refuse_live, refuse_unlabelled
+from chacha.pools.base import (
+    Capabilities,
+    learn_in_order,
+    refuse_damping,
+    refuse_idle,
+    refuse_live,
+    refuse_unlabelled,
+)
 
 __all__ = ["VWPool"]
 
@@ -107,12 +114,15 @@ class VWPool:
     {'interactions ab; learning_rate 0.25': 0.604}
     """
 
-    derives = True
-
     def __init__(self) -> None:
         self._models: dict[Config, Workspace] = {}
         self._separate: dict[Config, None] = {}  # models that parse their own examples
         self._parser: Workspace | None = None
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """VW copies models, uses derived groups, and writes model files."""
+        return Capabilities(copies=True, derives=True, exports=True)
 
     @property
     def live(self) -> Collection[Config]:
@@ -197,6 +207,10 @@ class VWPool:
         """Let every live model predict, then learn; return the predictions."""
         refuse_unlabelled(example)
         return self._visit(example.line, example, learn=True)
+
+    def learn_many(self, examples: Sequence[Example]) -> list[Mapping[Config, float]]:
+        """Learn a batch, one example after the other; return the predictions for each."""
+        return learn_in_order(self.learn, examples)
 
     def _visit(self, line: str, example: Example, learn: bool) -> Mapping[Config, float]:
         """Pass the line to each model, with the derived groups that its configuration names."""
