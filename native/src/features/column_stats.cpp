@@ -26,17 +26,28 @@ std::string short_text(float value) {
   return {text, end};
 }
 
-void ColumnStats::reserve(std::size_t first) {
-  first_ = first;
-  sample_.reserve(first);
-  outside_.reserve(kOutside);
-  further_.reserve(kExtensions * 2 * kEndKnots);
-  values_.reserve(kMostValues);
+void ColumnStats::make_room(std::size_t more) {
+  const auto room = [more](std::vector<float>& all, std::size_t most) {
+    all.reserve(std::min(most, all.size() + more));
+  };
+  if (!ready_) room(sample_, first_);
+  if (ready_ || sample_.size() + more >= first_) {
+    room(outside_, kOutside);
+    const std::size_t knots = (outside_.size() + more) / kOutside * 2 * kEndKnots;
+    further_.reserve(std::min(kExtensions * 2 * kEndKnots, further_.size() + knots));
+    if (!ready_) {
+      values_.reserve(kMostValues);
+    } else if (codes()) {
+      room(values_, kMostValues);
+    }
+  }
+  room_ = more;
 }
 
 bool ColumnStats::observe(float value) noexcept {
   if (!ready_) {
     sample_.push_back(value);
+    take_room();
     if (sample_.size() < first_) return false;
     finish_sample();
     return true;
@@ -44,6 +55,7 @@ bool ColumnStats::observe(float value) noexcept {
   bool changed = look_outside(value);
   if (codes() && values_.size() < kMostValues && find_value(values_, value) == 0) {
     values_.push_back(value);
+    take_room();
     changed = true;
   }
   return changed;
@@ -64,13 +76,17 @@ void ColumnStats::finish_sample() noexcept {
   low_ = sample_.front();
   high_ = sample_.back();
   ready_ = true;
+  if (!codes()) values_ = std::vector<float>();  // they are not asked for
 }
 
 bool ColumnStats::look_outside(float value) noexcept {
   ++since_;
   if (value >= low_ && value <= high_) return false;
   if (extensions_ == kExtensions) return false;
-  if (outsiders_++ % stride_ == 0) outside_.push_back(value);
+  if (outsiders_++ % stride_ == 0) {
+    outside_.push_back(value);
+    take_room();
+  }
   return outside_.size() == kOutside && extend();
 }
 

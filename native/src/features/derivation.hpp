@@ -96,6 +96,7 @@ class Derivation {
   struct TrackedColumn {  // a column
     std::uint32_t hash;
     bool changed;  // since its bases were made
+    bool tight;    // it is in `tight_`
     std::string name;
     ColumnStats stats;
   };
@@ -138,8 +139,10 @@ class Derivation {
   void notice_groups();
   Given& given_of(std::uint32_t group);
   void note_given(const Given& given) noexcept;
-  void find_columns(const Example& example, bool learning, const Names& names);
+  std::size_t find_columns(const Example& example, bool learning, const Names& names);
   std::uint32_t find(const Source& source, std::uint32_t hash) const;
+  static void grow_table(Source& source);
+  void make_room_for_columns(std::size_t most);
   std::uint32_t add_column(std::uint32_t number, std::uint32_t hash, const Names& names);
   void drop_unlearned() noexcept;
   void make_bases();
@@ -171,6 +174,8 @@ class Derivation {
   std::uint64_t version_ = 0;
   bool stale_ = false;                // bases must be made: those of new columns,
   std::vector<ColumnPlace> changed_;  // and those of these
+  std::size_t room_ = 0;              // values that every column has room for,
+  std::vector<ColumnPlace> tight_;    // but for these
   std::string scratch_;               // with room for the longest name of a feature
 
   // The current example.

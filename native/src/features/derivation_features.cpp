@@ -193,7 +193,12 @@ void Derivation::observe(const Example& example) noexcept {
       if (column_at_[i] == kNoColumn || is_absent(example.values[i])) continue;
       TrackedColumn& column = sources_[number].columns[column_at_[i]];
       const bool ready = column.stats.ready();
-      if (!column.stats.observe(example.values[i])) continue;
+      const bool changed = column.stats.observe(example.values[i]);
+      if (column.stats.room() < room_ && !column.tight) {
+        tight_.push_back({number, column_at_[i]});  // there is room
+        column.tight = true;
+      }
+      if (!changed) continue;
       stale_ = true;
       version_ += ready ? 0 : 1;
       if (!column.changed) changed_.push_back({number, column_at_[i]});
@@ -289,9 +294,16 @@ std::vector<Derivation::ColumnView> Derivation::columns() const {
 }
 
 std::size_t Derivation::bytes() const {
-  std::size_t total = 0;
+  const auto of = [](const auto& all) { return all.capacity() * sizeof(all[0]); };
+  std::size_t total = of(by_group_) + of(needed_) + of(source_at_) + of(made_of_) + of(changed_) +
+                      of(tight_) + of(scratch_) + of(runs_) + of(keys_) + of(column_at_) +
+                      of(now_) + of(unlearned_) + of(given_) + of(missing_groups_);
+  for (const Given& given : given_) total += of(given.hashes) + of(given.values);
+  total += (sources_.capacity() - sources_.size()) * sizeof(Source);
+  total += (recipes_.capacity() - recipes_.size()) * sizeof(Recipe);
   for (const Source& source : sources_) {
-    total += sizeof(Source) + source.table.capacity() * sizeof(std::uint32_t);
+    total += sizeof(Source) + of(source.table);
+    total += (source.columns.capacity() - source.columns.size()) * sizeof(TrackedColumn);
     for (const TrackedColumn& column : source.columns) {
       total += sizeof(TrackedColumn) + column.name.capacity() + column.stats.bytes();
     }
