@@ -35,6 +35,7 @@ class DictPlan : public Names {
 
   DictPlan(const Entries& entries, std::size_t size, const KeyNumbers& inner_sizes)
       : size_(size), inner_sizes_(inner_sizes) {
+    entries_.reserve(entries.size());
     for (const auto& [outer, inner, group, name, missing] : entries) {
       const std::uint32_t hash = hash_name(name, group_seed(group));
       entries_.push_back({outer, inner, group, name, missing, hash, 0});

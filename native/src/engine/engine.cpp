@@ -4,7 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "learner/weight.hpp"
+#include "base/bytes.hpp"
 
 namespace chacha {
 
@@ -36,6 +36,7 @@ std::uint32_t Engine::start(int bits, const Options& options,
     }
     model.products.push_back(std::move(groups));
   }
+  lanes_.check_source(bits, from);
   if (lanes_.next_number() == models_.size()) models_.emplace_back();
   Derivation::Needed needed = find_needed(model.products, kNoModel);
   const std::uint32_t number = lanes_.start(bits, options, model.products, from, damping);
@@ -295,6 +296,12 @@ bool Engine::decide() noexcept {
   return event;
 }
 
+std::size_t Record::bytes() const {
+  std::size_t total = bytes_of(predictions, labels, served_by, others, shares, tags);
+  for (const std::string& tag : tags) total += bytes_of(tag);
+  return total;
+}
+
 void Record::reserve(std::size_t more) {
   if (!wanted) return;
   const auto room = [more](auto& column) {  // doubled, so that not every call copies everything
@@ -337,8 +344,11 @@ BlockProgress Engine::progress_after_failure(std::size_t at, std::size_t example
 }
 
 std::size_t Engine::bytes() const {
-  return sizeof(Engine) + lanes_.bytes() + observed_.bytes() + screen_.bytes() +
-         derivation_.bytes();
+  std::size_t total = sizeof(Engine) + groups_.bytes() + derivation_.bytes() + rows_.bytes() +
+                      observed_.bytes() + lanes_.bytes() + screen_.bytes() + example_.bytes() +
+                      record_.bytes() + bytes_of(models_, contest_.challengers(), empty_);
+  for (const Model& model : models_) total += bytes_of(model.products);
+  return total;
 }
 
 }  // namespace chacha

@@ -57,6 +57,7 @@ struct Record {
   std::vector<std::string> tags;
   void clear();
   void reserve(std::size_t more);
+  std::size_t bytes() const;  // beside the object itself
 };
 
 // How far a text or a block of columns was learned.

@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/bytes.hpp"
 #include "learner/weight.hpp"
 
 namespace chacha {
@@ -18,6 +19,12 @@ void ModelLanes::check_live(std::uint32_t model) const {
   if (!is_live(model)) throw std::out_of_range("no model has that number");
 }
 
+void ModelLanes::check_source(int bits, int from) const {
+  if (from >= 0 && bank(static_cast<std::uint32_t>(from)).bits() != bits) {
+    throw std::invalid_argument("a copy has as many bits as its source");
+  }
+}
+
 Bank& ModelLanes::bank_of(int bits) {
   for (const auto& bank : banks_) {
     if (bank->bits() == bits) return *bank;
@@ -28,14 +35,8 @@ Bank& ModelLanes::bank_of(int bits) {
 
 std::uint32_t ModelLanes::start(int bits, const Options& options, std::vector<GroupList> products,
                                 int from, float damping) {
-  int source = -1;  // lane
-  if (from >= 0) {
-    const Model& copied = live(static_cast<std::uint32_t>(from));
-    if (copied.bank->bits() != bits) {
-      throw std::invalid_argument("a copy has as many bits as its source");
-    }
-    source = static_cast<int>(copied.lane);
-  }
+  check_source(bits, from);
+  const int source = from < 0 ? -1 : static_cast<int>(lane(static_cast<std::uint32_t>(from)));
   const std::uint32_t number = next_number();
   if (number == models_.size()) models_.emplace_back();
   Model& model = models_[number];
@@ -89,7 +90,7 @@ void ModelLanes::learn(const Example& example) noexcept {
 }
 
 std::size_t ModelLanes::bytes() const {
-  std::size_t total = models_.capacity() * sizeof(Model) + banks_.capacity() * sizeof(void*);
+  std::size_t total = bytes_of(models_, banks_);
   for (const auto& bank : banks_) total += sizeof(Bank) + bank->bytes();
   return total;
 }

@@ -25,6 +25,8 @@ class ModelLanes {
 
   // Return the number that the next model gets: the least that is free.
   std::uint32_t next_number() const;
+  // Raise an error unless a model of so many bits can be a copy of `from`, or a new one (-1).
+  void check_source(int bits, int from) const;
   // Start a model, and return its number. `from`: the model that it copies, or -1. For `damping`
   // see Bank::start. May throw; then nothing has changed.
   std::uint32_t start(int bits, const Options& options, std::vector<GroupList> products, int from,

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/bytes.hpp"
 #include "features/derivation.hpp"
 
 namespace chacha {
@@ -294,25 +295,20 @@ std::vector<Derivation::ColumnView> Derivation::columns() const {
 }
 
 std::size_t Derivation::bytes() const {
-  const auto of = [](const auto& all) { return all.capacity() * sizeof(all[0]); };
-  std::size_t total = of(by_group_) + of(needed_) + of(source_at_) + of(made_of_) + of(changed_) +
-                      of(tight_) + of(scratch_) + of(runs_) + of(keys_) + of(column_at_) +
-                      of(now_) + of(unlearned_) + of(given_) + of(missing_groups_);
-  for (const Given& given : given_) total += of(given.hashes) + of(given.values);
-  total += (sources_.capacity() - sources_.size()) * sizeof(Source);
-  total += (recipes_.capacity() - recipes_.size()) * sizeof(Recipe);
+  std::size_t total =
+      bytes_of(recipes_, by_group_, needed_, source_at_, made_of_, sources_, changed_, tight_,
+               scratch_, runs_, keys_, column_at_, now_, unlearned_, given_, missing_groups_);
+  for (const Given& given : given_) total += bytes_of(given.hashes, given.values);
   for (const Source& source : sources_) {
-    total += sizeof(Source) + of(source.table);
-    total += (source.columns.capacity() - source.columns.size()) * sizeof(TrackedColumn);
+    total += bytes_of(source.columns, source.table);
     for (const TrackedColumn& column : source.columns) {
-      total += sizeof(TrackedColumn) + column.name.capacity() + column.stats.bytes();
+      total += bytes_of(column.name) + column.stats.bytes();
     }
   }
   for (const Recipe& recipe : recipes_) {
-    total += sizeof(Recipe) + recipe.turns.capacity() * sizeof(Turn);
+    total += bytes_of(recipe.bases, recipe.turns);
     for (const Basis& basis : recipe.bases) {
-      total += sizeof(Basis) +
-               4 * (basis.at.capacity() + basis.hashes.capacity() + basis.past.capacity());
+      total += bytes_of(basis.at, basis.hashes, basis.past);
     }
   }
   return total;

@@ -81,7 +81,7 @@ class Bank {
     return places_.first_group(current_->places[feature]);
   }
   std::size_t features() const { return current_->features(); }
-  std::size_t bytes() const;
+  std::size_t bytes() const;  // beside the object itself
   const Kernel* kernel() const { return trainer_.kernel(); }
 
  private:

@@ -35,6 +35,10 @@ class Trainer {
              float* predictions) noexcept;
 
   const Kernel* kernel() const { return kernel_; }
+  std::size_t bytes() const {
+    return bytes_of(labels_, sums_, gravity_, clipped_, gradient2_, norm_x_, per_update_, update_,
+                    active_, rated_, cells_);
+  }
 
  private:
   Passes passes(const Expansion& features) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/bytes.hpp"
 #include "vw/hashing.hpp"
 
 namespace chacha {
@@ -44,9 +45,8 @@ std::vector<Screen::Score> Screen::scores() const {
 }
 
 std::size_t Screen::bytes() const {
-  const auto of = [](const auto& all) { return all.capacity() * sizeof(all[0]); };
-  return of(candidates_) + of(groups_) + of(cells_) + of(active_) + of(spans_) + of(order_) +
-         of(derived_) + of(features_) + of(rates_);
+  return bytes_of(candidates_, groups_, cells_, active_, spans_, order_, derived_, features_,
+                  rates_);
 }
 
 void Screen::prepare(const Example& example, std::size_t groups, std::size_t live) {
