@@ -44,6 +44,9 @@ class ColumnStats {
   }
   // How many values there is room for, not counting those that need none.
   std::size_t room() const { return room_; }
+  // Stores the first values in less memory, once they are complete. May throw, and changes nothing
+  // that can be seen.
+  void pack();
   // Counts a value. Needs room. True if the knots or the values have changed.
   bool observe(float value) noexcept;
 
@@ -53,9 +56,9 @@ class ColumnStats {
   bool whole() const { return whole_; }
   std::uint32_t distinct() const { return distinct_; }
   // The least, the largest and the median of the first values. Needs ready().
-  float least() const { return sample_.front(); }
-  float largest() const { return sample_.back(); }
-  float median() const { return sample_[sample_.size() / 2]; }
+  float least() const { return least_; }
+  float largest() const { return largest_; }
+  float median() const { return median_; }
 
   // The distinct first values if there are at most k, else k quantiles of them, and the knots that
   // were added beyond. Sorted, without repetitions. Needs ready().
@@ -68,6 +71,7 @@ class ColumnStats {
   static constexpr std::size_t kAll = std::size_t{1} << 32;
 
   void take_room() noexcept { room_ -= room_ > 0 ? 1 : 0; }
+  std::vector<float> sorted_sample() const;
   void finish_sample() noexcept;
   bool look_outside(float value) noexcept;
   bool extend() noexcept;
@@ -75,10 +79,12 @@ class ColumnStats {
 
   std::size_t first_ = 0;
   std::size_t room_ = 0;
-  std::vector<float> sample_;  // the first values; sorted if ready_
+  std::vector<float> sample_;          // the first values; sorted if ready_
+  std::vector<unsigned char> packed_;  // the same, sorted, instead of sample_
   bool ready_ = false;
   bool whole_ = true;  // all values are whole numbers
   std::uint32_t distinct_ = 0;
+  float least_ = 0.0F, largest_ = 0.0F, median_ = 0.0F;
   float low_ = 0.0F, high_ = 0.0F;  // the outermost knots
   std::vector<float> further_;      // knots beyond those of the sample
   std::vector<float> outside_;      // every `stride_`-th value beyond the knots

@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint64_t kNoKey = 0xffffffffffffffffULL;
 constexpr std::size_t kLongestNumber = 24;  // bytes, including what joins it to a name
 constexpr std::size_t kTurns = 256;         // in the cache of a cyclic group
-constexpr std::size_t kMoreRoom = 16;       // values that a column gets room for at a time
+constexpr std::size_t kMoreRoom = 8;        // values that a column gets room for at a time
 
 bool is_missing(const std::string& name) {
   return name.rfind("missing(", 0) == 0 && name.back() == ')';
@@ -311,12 +311,13 @@ void Derivation::make_bases() {
     if (!recipe.bases.empty()) past_ += recipe.bases.size() * recipe.bases.front().past.size();
   }
   for (const ColumnPlace& place : changed_) {
-    const Source& source = sources_[place.source];
-    const TrackedColumn& column = source.columns[place.column];
+    Source& source = sources_[place.source];
+    TrackedColumn& column = source.columns[place.column];
     for (Recipe& recipe : recipes_) {
       if (recipe.source != source.group || recipe.kind == Kind::kGiven) continue;
       make_basis(recipe, column.name, &column.stats, recipe.bases[place.column]);
     }
+    column.stats.pack();
   }
   for (const ColumnPlace& place : changed_) {
     sources_[place.source].columns[place.column].changed = false;

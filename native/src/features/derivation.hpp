@@ -5,7 +5,7 @@
 // from the current one.
 #pragma once
 
-#include <array>
+#include <bitset>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -163,7 +163,7 @@ class Derivation {
   Groups& groups_;
   std::size_t first_ = 0;
   std::vector<Recipe> recipes_;
-  std::array<bool, 256> letters_{};      // of derived groups
+  std::bitset<256> letters_;             // of derived groups
   std::vector<std::int32_t> by_group_;   // recipe by group; -1: not derived
   Needed needed_;                        // recipes, sorted by the names of their groups
   std::vector<std::int32_t> source_at_;  // source by group; -1: no column is tracked
