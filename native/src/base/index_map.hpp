@@ -10,7 +10,7 @@ class IndexMap {
  public:
   static constexpr std::uint32_t kNone = 0xffffffffU;
 
-  IndexMap() : entries_(16) {}
+  IndexMap() : entries_(2) {}
 
   std::uint32_t size() const { return size_; }
 
@@ -65,7 +65,7 @@ class IndexMap {
 
   std::vector<Entry> entries_;
   std::uint32_t size_ = 0;
-  int shift_ = 28;
+  int shift_ = 31;
 };
 
 }  // namespace chacha

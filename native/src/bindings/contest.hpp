@@ -83,9 +83,9 @@ void bind_contest(nb::class_<PyEngine>& type) {
              std::optional<std::pair<std::uint64_t, std::int64_t>> coin, std::int64_t burn_in,
              std::int64_t early, double decay, double standard_errors, double blend_clip,
              double tolerance, bool champion_only, double share, double rate, nb::object payoff) {
-            PairedBetting rules{margin,   block,   clip,      block_clip,       most, eliminates,
-                                patience, warm_up, bernstein, coin.has_value(), 0,    1,
-                                {}};
+            PairedBetting rules{margin,     block,    clip,    block_clip, most,
+                                eliminates, patience, warm_up, bernstein,  coin.has_value(),
+                                0,          1,        {}};
             if (!payoff.is_none()) rules.custom = custom_test(std::move(payoff));
             if (coin) std::tie(rules.seed, rules.coin_block) = *coin;
             const auto held = self.lock();
@@ -98,29 +98,29 @@ void bind_contest(nb::class_<PyEngine>& type) {
           "eliminates"_a, "patience"_a, "warm_up"_a, "bernstein"_a, "coin"_a.none(), "burn_in"_a,
           "early"_a, "decay"_a, "standard_errors"_a, "blend_clip"_a, "tolerance"_a,
           "champion_only"_a, "share"_a, "rate"_a, "payoff"_a.none())
-      .def("set_contest",
-           [](PyEngine& self, std::uint32_t champion, std::int64_t charged, double level,
-              bool decide_anyway, const nb::tuple& serving,
-              const std::vector<ChallengerTuple>& challengers) {
-             ContestState state =
-                 contest_state(champion, charged, level, decide_anyway, serving, challengers);
-             const auto held = self.lock();
-             self.engine().set_contest(std::move(state));
-           },
-           "champion"_a, "charged"_a, "level"_a, "decide_anyway"_a, "serving"_a, "challengers"_a)
-      .def_prop_ro("contest",
-                   [](PyEngine& self) {
-                     const auto [t, state] = self.locked([](Engine& engine) {
-                       return std::pair(engine.t(), engine.contest().state());
-                     });
-                     std::vector<ChallengerTuple> challengers;
-                     for (const Challenger& c : state.challengers) {
-                       challengers.emplace_back(c.model, c.lease, fields_of(c.pairing),
-                                                fields_of(c.blend_gain));
-                     }
-                     return std::tuple(t, state.charged, state.level, fields_of(state.serving),
-                                       challengers);
-                   })
+      .def(
+          "set_contest",
+          [](PyEngine& self, std::uint32_t champion, std::int64_t charged, double level,
+             bool decide_anyway, const nb::tuple& serving,
+             const std::vector<ChallengerTuple>& challengers) {
+            ContestState state =
+                contest_state(champion, charged, level, decide_anyway, serving, challengers);
+            const auto held = self.lock();
+            self.engine().set_contest(std::move(state));
+          },
+          "champion"_a, "charged"_a, "level"_a, "decide_anyway"_a, "serving"_a, "challengers"_a)
+      .def_prop_ro(
+          "contest",
+          [](PyEngine& self) {
+            const auto [t, state] = self.locked(
+                [](Engine& engine) { return std::pair(engine.t(), engine.contest().state()); });
+            std::vector<ChallengerTuple> challengers;
+            for (const Challenger& c : state.challengers) {
+              challengers.emplace_back(c.model, c.lease, fields_of(c.pairing),
+                                       fields_of(c.blend_gain));
+            }
+            return std::tuple(t, state.charged, state.level, fields_of(state.serving), challengers);
+          })
       .def_prop_ro("serving",
                    [](PyEngine& self) {
                      const auto held = self.lock();

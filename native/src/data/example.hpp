@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/bytes.hpp"
 #include "base/pod.hpp"
 #include "data/absent.hpp"
 #include "data/groups.hpp"
@@ -88,6 +89,11 @@ struct Example {
     Run& run = runs.back();
     run.end = static_cast<std::uint32_t>(hashes.size());
     ordered_ &= run.begin < run.end;
+  }
+
+  // The memory beside the object itself.
+  std::size_t bytes() const {
+    return bytes_of(runs, hashes, values, old_runs_, old_hashes_, old_values_);
   }
 
   // Brings the runs into VW's order: groups of one first letter together, letters in order of

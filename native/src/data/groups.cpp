@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include "base/bytes.hpp"
+
 namespace chacha {
 namespace {
 
@@ -9,7 +11,7 @@ std::size_t mixed(std::string_view name) { return murmur(name, 0x9747b28cU); }
 
 }  // namespace
 
-Groups::Groups() : table_(16, kNone) { by_letter_.fill(kNone); }
+Groups::Groups() : table_(16, kNone) { by_letter_.fill(kNoLetter); }
 
 std::uint32_t Groups::find_or_add(std::string_view name) {
   if (name.empty()) throw std::invalid_argument("a group has a name of at least one byte");
@@ -30,8 +32,16 @@ std::uint32_t Groups::find_or_add(std::string_view name) {
   seeds_.push_back(group.seed);
   groups_.push_back(group);
   table_[at] = number;
-  if (name.size() == 1) by_letter_[static_cast<unsigned char>(name[0])] = number;
+  if (name.size() == 1 && number < kNoLetter) {
+    by_letter_[static_cast<unsigned char>(name[0])] = static_cast<std::uint16_t>(number);
+  }
   return number;
+}
+
+std::size_t Groups::bytes() const {
+  std::size_t total = bytes_of(groups_, letters_, seeds_, table_);
+  for (const Group& group : groups_) total += bytes_of(group.name);
+  return total;
 }
 
 void Groups::grow() {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "learner/weight.hpp"
+#include "base/bytes.hpp"
 
 namespace chacha {
 
@@ -18,21 +18,7 @@ void Record::clear() {
 }
 
 Engine::Engine(int observed_bits, const Kernel* kernel)
-    : kernel_(kernel), observed_(observed_bits) {}
-
-Bank& Engine::bank_of(int bits) {
-  for (const auto& bank : banks_) {
-    if (bank->bits() == bits) return *bank;
-  }
-  by_lane_.emplace_back(kMostLanes);
-  try {
-    banks_.push_back(std::make_unique<Bank>(bits, groups_, kernel_));
-  } catch (...) {
-    by_lane_.pop_back();
-    throw;
-  }
-  return *banks_.back();
-}
+    : kernel_(kernel), observed_(observed_bits), lanes_(groups_, kernel) {}
 
 std::uint32_t Engine::start(int bits, const Options& options,
                             const std::vector<std::vector<std::string>>& products, int from,
@@ -50,42 +36,28 @@ std::uint32_t Engine::start(int bits, const Options& options,
     }
     model.products.push_back(std::move(groups));
   }
-  std::size_t number = 0;
-  while (number < models_.size() && models_[number].bank != nullptr) ++number;
-  if (number == models_.size()) models_.emplace_back();
-  int lane = -1;
-  if (from >= 0) {
-    const Model& source = live(static_cast<std::uint32_t>(from));
-    if (source.bank->bits() != bits) {
-      throw std::invalid_argument("a copy has as many bits as its source");
-    }
-    lane = static_cast<int>(source.lane);
-  }
-  Derivation::Needed needed = find_needed(model, models_.size());
-  model.bank = &bank_of(bits);
-  try {
-    model.lane = model.bank->start(options, model.products, lane, damping);
-  } catch (...) {
-    drop_empty_banks();
-    throw;
-  }
-  model.incarnation = ++started_;
+  lanes_.check_source(bits, from);
+  if (lanes_.next_number() == models_.size()) models_.emplace_back();
+  Derivation::Needed needed = find_needed(model.products, kNoModel);
+  const std::uint32_t number = lanes_.start(bits, options, model.products, from, damping);
+  // From here on nothing throws.
   models_[number] = std::move(model);
   derivation_.need(std::move(needed));
-  return static_cast<std::uint32_t>(number);
+  return number;
 }
 
 // The derived groups of all live models, with one that starts, and without one that stops.
-Derivation::Needed Engine::find_needed(const Model& started, std::size_t stopped) const {
+Derivation::Needed Engine::find_needed(const std::vector<GroupList>& started,
+                                       std::size_t stopped) const {
   std::vector<std::uint32_t> groups;
-  const auto add = [&](const Model& model) {
-    for (const GroupList& product : model.products) {
+  const auto add = [&](const std::vector<GroupList>& products) {
+    for (const GroupList& product : products) {
       groups.insert(groups.end(), product.begin(), product.end());
     }
   };
   add(started);
   for (std::size_t i = 0; i < models_.size(); ++i) {
-    if (i != stopped) add(models_[i]);
+    if (i != stopped) add(models_[i].products);
   }
   return derivation_.find_needed(groups);
 }
@@ -99,7 +71,7 @@ void Engine::add_derived(const std::string& name, const std::string& kind,
                          const std::string& source, double parameter) {
   const std::uint32_t source_group = source.empty() ? kLabel : groups_.number(source);
   derivation_.add(groups_.number(name), kind_named(kind), source_group, parameter);
-  derivation_.need(find_needed(Model(), models_.size()));  // models may already multiply it
+  derivation_.need(find_needed({}, kNoModel));  // models may already multiply it
 }
 
 std::vector<Engine::NamedFeatures> Engine::derived_features(
@@ -119,30 +91,14 @@ void Engine::order_runs(const Names& names) {
 }
 
 void Engine::stop(std::uint32_t model) {
-  Derivation::Needed needed = find_needed(Model(), model);
-  live(model).bank->stop(live(model).lane);
+  Derivation::Needed needed = find_needed({}, model);
+  const std::size_t banks = lanes_.banks().size();
+  lanes_.stop(model);
+  if (lanes_.banks().size() < banks) observed_expansion_ = 0;  // that of another bank may be equal
   models_[model] = Model();
   derivation_.need(std::move(needed));
   race_.forget(model);
   contest_.forget(model);
-  drop_empty_banks();
-}
-
-const Engine::Model& Engine::live(std::uint32_t model) const {
-  if (model >= models_.size() || models_[model].bank == nullptr) {
-    throw std::out_of_range("no model has that number");
-  }
-  return models_[model];
-}
-
-// Frees the memory of banks without a model.
-void Engine::drop_empty_banks() noexcept {
-  for (std::size_t i = banks_.size(); i-- > 0;) {
-    if (banks_[i]->live() > 0) continue;
-    banks_.erase(banks_.begin() + static_cast<std::ptrdiff_t>(i));
-    by_lane_.erase(by_lane_.begin() + static_cast<std::ptrdiff_t>(i));
-    observed_expansion_ = 0;
-  }
 }
 
 bool Engine::take_label() {
@@ -152,33 +108,15 @@ bool Engine::take_label() {
 
 void Engine::predict() {
   derivation_.derive(example_, false, *names_);
-  for (const auto& bank : banks_) bank->expand(example_, false);
-  for (std::size_t i = 0; i < banks_.size(); ++i) {
-    banks_[i]->predict(example_, by_lane_[i].data());
-  }
-  for (Model& model : models_) {
-    for (std::size_t i = 0; i < banks_.size(); ++i) {
-      if (model.bank != banks_[i].get()) continue;
-      model.raw = static_cast<double>(by_lane_[i][model.lane]);
-    }
-  }
+  for (const auto& bank : lanes_.banks()) bank->expand(example_, false);
+  lanes_.predict(example_);
 }
 
 void Engine::learn() {
   derivation_.derive(example_, true, *names_);
-  for (const auto& bank : banks_) bank->expand(example_, true);
-  learn_all();
+  for (const auto& bank : lanes_.banks()) bank->expand(example_, true);
+  lanes_.learn(example_);
   derivation_.observe(example_);
-}
-
-void Engine::learn_all() noexcept {
-  for (std::size_t i = 0; i < banks_.size(); ++i) {
-    banks_[i]->learn(example_, by_lane_[i].data());
-    for (Model& model : models_) {
-      if (model.bank != banks_[i].get()) continue;
-      model.raw = static_cast<double>(by_lane_[i][model.lane]);
-    }
-  }
 }
 
 void Engine::set_rules(const ServedLoss& loss, const SampleComplexity& evidence) {
@@ -188,8 +126,8 @@ void Engine::set_rules(const ServedLoss& loss, const SampleComplexity& evidence)
 
 void Engine::set_contenders(std::vector<Contender> contenders, std::uint32_t incumbent,
                             std::int64_t challengers, bool decide_anyway) {
-  live(incumbent);
-  for (const Contender& contender : contenders) live(contender.model);
+  lanes_.check_live(incumbent);
+  for (const Contender& contender : contenders) lanes_.check_live(contender.model);
   for (std::size_t i = 0; i < race_.size(); ++i) {
     if (race_.model(i) == ChampionChallengers::kNoModel) continue;
     models_[race_.model(i)].standing = race_.standing(i);
@@ -212,8 +150,8 @@ void Engine::set_contest_rules(const ServedLoss& loss, const PairedBetting& rule
 }
 
 void Engine::set_contest(ContestState state) {
-  live(state.champion);
-  for (const Challenger& challenger : state.challengers) live(challenger.model);
+  lanes_.check_live(state.champion);
+  for (const Challenger& challenger : state.challengers) lanes_.check_live(challenger.model);
   const auto challengers = static_cast<std::int64_t>(state.challengers.size());
   if (state.serving.other < Serving::kNoChallenger || state.serving.other >= challengers) {
     throw std::out_of_range("no challenger has that place");
@@ -224,15 +162,17 @@ void Engine::set_contest(ContestState state) {
 }
 
 double Engine::served_now() const {
-  const double incumbent = models_[incumbent_].raw;
+  const double incumbent = lanes_.raw(incumbent_);
   const ContestState& contest = contest_.state();
   if (!contested_ || !contest.serving.blends()) return incumbent;
-  return contest.serving.served(incumbent, models_[contest.other().model].raw);
+  return contest.serving.served(incumbent, lanes_.raw(contest.other().model));
 }
 
 ProgressiveLoss Engine::standing(std::uint32_t model) const {
   const std::size_t i = race_.find(model);
-  return i < race_.size() ? race_.standing(i) : live(model).standing;
+  if (i < race_.size()) return race_.standing(i);
+  lanes_.check_live(model);
+  return models_[model].standing;
 }
 
 void Engine::count_features() noexcept {
@@ -252,7 +192,7 @@ void Engine::observe() {
 void Engine::expand() {
   const bool derived = example_.has_derived();
   const bool row = rows_.is_sparse_row_of_numbers() && !derived && !derivation_.has_given();
-  for (const auto& bank : banks_) {
+  for (const auto& bank : lanes_.banks()) {
     if (row && bank->lay_out(rows_.table_parts(), rows_.table_number())) {
       bank->expand_row(example_, rows_.present_columns());
     } else {
@@ -275,15 +215,15 @@ Status Engine::step(const Forecast* forecast) {
   if (contested_) screen_.prepare(example_, groups_.size(), contest_.live());
   expand();
   // From here on nothing throws: an example is learned as a whole, or not at all.
-  const Bank& bank = *banks_.front();
+  Bank& bank = *lanes_.banks().front();
   const bool changed = observed_expansion_ != bank.expansion();
   observed_expansion_ = bank.expansion();
   // A bank remembers which features it has seen, if its bits distinguish all that are counted.
-  Bank* memory = bank.bits() >= observed_.bits() ? banks_.front().get() : nullptr;
+  Bank* memory = bank.bits() >= observed_.bits() ? &bank : nullptr;
   const bool grown = changed ? observed_.observe(example_, empty_, memory)
                              : observed_.observe_label(example_, empty_);
   if (grown) count_features();
-  learn_all();
+  lanes_.learn(example_);
   charge(forecast);
   derivation_.observe(example_);
   due_ = decide();
@@ -299,8 +239,8 @@ void Engine::charge(const Forecast* forecast) noexcept {
   metrics_[0] += weight * loss_.first_metric(served_raw_, y);
   metrics_[1] += weight * loss_.second_metric(served_raw_, y);
   if (baseline_ >= 0) {
-    const double raw =
-        forecast != nullptr ? forecast->baseline : models_[static_cast<std::size_t>(baseline_)].raw;
+    const double raw = forecast != nullptr ? forecast->baseline
+                                           : lanes_.raw(static_cast<std::uint32_t>(baseline_));
     baseline_standing_.add(loss_.loss(raw, y), weight);
   }
   if (!(weight > 0)) return;
@@ -317,33 +257,38 @@ void Engine::charge(const Forecast* forecast) noexcept {
     }
     return;
   }
-  for (std::size_t i = 0; i < race_.size(); ++i) race_.raw(i) = models_[race_.model(i)].raw;
+  for (std::size_t i = 0; i < race_.size(); ++i) race_.raw(i) = lanes_.raw(race_.model(i));
   race_.charge(*kernel_, loss_, y, low, high, weight);
 }
 
 void Engine::charge_contest(const Forecast* forecast, double y, double weight) noexcept {
   const ContestState& contest = contest_.state();
-  // What a model predicted; null if the forecast was made without it.
-  const auto prediction = [&](std::uint32_t model) -> const double* {
-    if (forecast == nullptr) return &models_[model].raw;
-    for (const auto& [number, raw] : forecast->raw) {
-      if (number == model) return &raw;
+  // Finds what a model predicted; false if the forecast was made without it.
+  const auto predicted = [&](std::uint32_t model, double& raw) {
+    if (forecast == nullptr) {
+      raw = lanes_.raw(model);
+      return true;
     }
-    return nullptr;
+    for (const auto& [number, prediction] : forecast->raw) {
+      if (number != model) continue;
+      raw = prediction;
+      return true;
+    }
+    return false;
   };
-  const double* const champion = prediction(contest.champion);
-  if (champion == nullptr) return;
+  double champion = 0.0;
+  if (!predicted(contest.champion, champion)) return;
   for (std::size_t i = 0; i < contest.challengers.size(); ++i) {
     ChallengerLosses& losses = contest_.losses(i);
-    const double* const raw = prediction(contest.challengers[i].model);
-    losses.predicted = raw != nullptr;
-    if (raw == nullptr) continue;
-    losses.distance = *raw - *champion;
-    losses.loss = loss_.loss(*raw, y);
-    losses.half = loss_.loss(*champion + 0.5 * losses.distance, y);
+    double raw = 0.0;
+    losses.predicted = predicted(contest.challengers[i].model, raw);
+    if (!losses.predicted) continue;
+    losses.distance = raw - champion;
+    losses.loss = loss_.loss(raw, y);
+    losses.half = loss_.loss(champion + 0.5 * losses.distance, y);
   }
-  contest_.charge(loss_.loss(*champion, y), served_loss_, weight);
-  screen_.learn(example_, derivation_, loss_.residual(*champion, y), contest_.live());
+  contest_.charge(loss_.loss(champion, y), served_loss_, weight);
+  screen_.learn(example_, derivation_, loss_.residual(champion, y), contest_.live());
 }
 
 bool Engine::decide() noexcept {
@@ -356,6 +301,12 @@ bool Engine::decide() noexcept {
   const bool event = race_.decide(*kernel_, evidence_, range, best);
   if (!event) incumbent_ = race_.model(best);
   return event;
+}
+
+std::size_t Record::bytes() const {
+  std::size_t total = bytes_of(predictions, labels, served_by, others, shares, tags);
+  for (const std::string& tag : tags) total += bytes_of(tag);
+  return total;
 }
 
 void Record::reserve(std::size_t more) {
@@ -400,8 +351,10 @@ BlockProgress Engine::progress_after_failure(std::size_t at, std::size_t example
 }
 
 std::size_t Engine::bytes() const {
-  std::size_t total = sizeof(Engine) + observed_.bytes() + screen_.bytes() + derivation_.bytes();
-  for (const auto& bank : banks_) total += sizeof(Bank) + bank->bytes();
+  std::size_t total = sizeof(Engine) + groups_.bytes() + derivation_.bytes() + rows_.bytes() +
+                      observed_.bytes() + lanes_.bytes() + screen_.bytes() + example_.bytes() +
+                      record_.bytes() + bytes_of(models_, contest_.state().challengers, empty_);
+  for (const Model& model : models_) total += bytes_of(model.products);
   return total;
 }
 

@@ -11,9 +11,10 @@
 
 #include "data/column_block.hpp"
 #include "data/text_parser.hpp"
+#include "engine/model_lanes.hpp"
 #include "engine/row_reader.hpp"
 #include "features/derivation.hpp"
-#include "learner/bank.hpp"
+#include "learner/model.hpp"
 #include "rules/champion.hpp"
 #include "rules/contest.hpp"
 #include "rules/progressive_loss.hpp"
@@ -56,6 +57,7 @@ struct Record {
   std::vector<std::string> tags;
   void clear();
   void reserve(std::size_t more);
+  std::size_t bytes() const;  // beside the object itself
 };
 
 // How far a text or a block of columns was learned.
@@ -76,22 +78,23 @@ class Engine {
                       const std::vector<std::vector<std::string>>& products, int from = -1,
                       float damping = 0.0F);
   // From now on a copy learns undamped.
-  void undamp(std::uint32_t model) { live(model).bank->undamp(live(model).lane); }
+  void undamp(std::uint32_t model) { lanes_.bank(model).undamp(lanes_.lane(model)); }
   void stop(std::uint32_t model);
-  Dump dump(std::uint32_t model) const { return live(model).bank->dump(live(model).lane); }
+  Dump dump(std::uint32_t model) const { return lanes_.bank(model).dump(lanes_.lane(model)); }
   void load(std::uint32_t model, const Dump& weights) {
-    live(model).bank->load(live(model).lane, weights);
+    lanes_.bank(model).load(lanes_.lane(model), weights);
   }
-  ModelState state(std::uint32_t model) const { return live(model).bank->state(live(model).lane); }
+  ModelState state(std::uint32_t model) const {
+    return lanes_.bank(model).state(lanes_.lane(model));
+  }
   void set_state(std::uint32_t model, const ModelState& state) {
-    live(model).bank->set_state(live(model).lane, state);
+    lanes_.bank(model).set_state(lanes_.lane(model), state);
   }
   // All models have numbers below this one.
   std::uint32_t number_limit() const { return static_cast<std::uint32_t>(models_.size()); }
-  // A number that no other start of any model has, so that a model is not mistaken for a stopped
-  // one that had its number; 0 if no model has that number now.
+  // See ModelLanes::incarnation; 0 if no model has that number now.
   std::uint64_t incarnation(std::uint32_t model) const {
-    return model < models_.size() ? models_[model].incarnation : 0;
+    return lanes_.is_live(model) ? lanes_.incarnation(model) : 0;
   }
 
   // The current example. A line that is parsed must stay in memory until it is learned.
@@ -105,7 +108,10 @@ class Engine {
   // Predicts or learns the current example without statistics; `raw(model)` is the prediction.
   void predict();
   void learn();
-  double raw(std::uint32_t model) const { return live(model).raw; }
+  double raw(std::uint32_t model) const {
+    lanes_.check_live(model);
+    return lanes_.raw(model);
+  }
 
   // Derived groups. `first`: the number of values that the knots of a column are made of.
   void turn_on_derivation(std::size_t first);
@@ -132,7 +138,7 @@ class Engine {
   // Distinct features are counted by hashes of `bits` bits; to be set before the first example.
   void set_observed_bits(int bits) { observed_ = ObservedStream(bits); }
   void set_baseline(std::uint32_t model) {
-    live(model);
+    lanes_.check_live(model);
     baseline_ = static_cast<int>(model);
   }
   int baseline() const { return baseline_; }  // model, or -1
@@ -163,32 +169,22 @@ class Engine {
   const Kernel* kernel() const { return kernel_; }
 
  private:
+  // What the rules need to know of a model.
   struct Model {
-    Bank* bank = nullptr;
-    std::uint32_t lane = 0;
-    std::uint64_t incarnation = 0;
     std::vector<GroupList> products;  // groups in the order of the configuration
     ProgressiveLoss standing;         // while it is not a contender; then race_ has it
-    double raw = 0.0;
   };
+  static constexpr std::size_t kNoModel = static_cast<std::size_t>(-1);
 
-  // The model of that number; throws if there is none.
-  const Model& live(std::uint32_t model) const;
-  Model& live(std::uint32_t model) {
-    return const_cast<Model&>(static_cast<const Engine*>(this)->live(model));
-  }
-  Bank& bank_of(int bits);
-  void drop_empty_banks() noexcept;
-  Derivation::Needed find_needed(const Model& started, std::size_t stopped) const;
+  Derivation::Needed find_needed(const std::vector<GroupList>& started, std::size_t stopped) const;
   void expand();
-  void learn_all() noexcept;
   void charge(const Forecast* forecast) noexcept;
   void charge_contest(const Forecast* forecast, double y, double weight) noexcept;
   bool decide() noexcept;
   void count_features() noexcept;
   Status recorded_step();
   std::size_t work_of_example() const {
-    return banks_.front()->features() + example_.hashes.size() + 16;
+    return lanes_.banks().front()->features() + example_.hashes.size() + 16;
   }
   static BlockProgress progress_after_failure(std::size_t at, std::size_t examples);
 
@@ -199,10 +195,8 @@ class Engine {
   const Names* names_ = &text_names_;  // of the features of the current example
   TextNames text_names_;
   ObservedStream observed_;
-  std::vector<std::unique_ptr<Bank>> banks_;
-  std::vector<Model> models_;
-  std::uint64_t started_ = 0;                // models so far
-  std::vector<std::vector<float>> by_lane_;  // predictions, per bank
+  ModelLanes lanes_;
+  std::vector<Model> models_;  // by number
 
   ServedLoss loss_;
   SampleComplexity evidence_;

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/bytes.hpp"
+
 namespace chacha {
 namespace {
 
@@ -319,6 +321,14 @@ void RowReader::add_given(std::size_t row) {
       }
     }
   }
+}
+
+std::size_t RowReader::bytes() const {
+  std::size_t total = bytes_of(tile_.parts, tile_.parts_by_letter, tile_.given, tile_.columns,
+                               tile_.numbers, tile_.table_parts, tile_.seen, tile_.hash_of,
+                               tile_.presence, tile_.present, tile_.left_out, tile_.empty_groups);
+  for (const Bank::TablePart& part : tile_.table_parts) total += bytes_of(part.hashes);
+  return total;
 }
 
 void RowReader::mark_learned() noexcept {

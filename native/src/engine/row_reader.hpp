@@ -35,6 +35,8 @@ class RowReader {
   // The row that was read last was learned: its columns keep their places from now on.
   void mark_learned() noexcept;
 
+  std::size_t bytes() const;  // beside the object itself
+
   // Whether the row has the features of the last one, which was learned, with other values.
   bool repeats_features() const { return tile_.repeats; }
   // Whether the row has only those features of a table of numbers that are not 0 or empty.

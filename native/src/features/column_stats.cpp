@@ -5,8 +5,33 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
+
+#include "base/bytes.hpp"
 
 namespace chacha {
+namespace {
+
+constexpr unsigned kPackedBits = 7;  // in a byte
+constexpr std::uint32_t kLowBits = 0x7f;
+constexpr std::uint32_t kHighBit = 0x80;  // another byte follows
+constexpr std::uint32_t kSign = 0x80000000U;
+
+// A whole number for each float, in the order of the floats; -0 comes before 0.
+std::uint32_t ordered(float value) {
+  std::uint32_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  return (bits & kSign) != 0 ? ~bits : bits | kSign;
+}
+
+float from_ordered(std::uint32_t number) {
+  const std::uint32_t bits = (number & kSign) != 0 ? number & ~kSign : ~number;
+  float value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+}  // namespace
 
 std::string short_text(float value) {
   char text[32];
@@ -26,17 +51,28 @@ std::string short_text(float value) {
   return {text, end};
 }
 
-void ColumnStats::reserve(std::size_t first) {
-  first_ = first;
-  sample_.reserve(first);
-  outside_.reserve(kOutside);
-  further_.reserve(kExtensions * 2 * kEndKnots);
-  values_.reserve(kMostValues);
+void ColumnStats::make_room(std::size_t more) {
+  const auto room = [more](std::vector<float>& all, std::size_t most) {
+    all.reserve(std::min(most, all.size() + more));
+  };
+  if (!ready_) room(sample_, first_);
+  if (ready_ || sample_.size() + more >= first_) {
+    room(outside_, kOutside);
+    const std::size_t knots = (outside_.size() + more) / kOutside * 2 * kEndKnots;
+    further_.reserve(std::min(kExtensions * 2 * kEndKnots, further_.size() + knots));
+    if (!ready_) {
+      values_.reserve(kMostValues);
+    } else if (codes()) {
+      room(values_, kMostValues);
+    }
+  }
+  room_ = more;
 }
 
 bool ColumnStats::observe(float value) noexcept {
   if (!ready_) {
     sample_.push_back(value);
+    take_room();
     if (sample_.size() < first_) return false;
     finish_sample();
     return true;
@@ -44,6 +80,7 @@ bool ColumnStats::observe(float value) noexcept {
   bool changed = look_outside(value);
   if (codes() && values_.size() < kMostValues && find_value(values_, value) == 0) {
     values_.push_back(value);
+    take_room();
     changed = true;
   }
   return changed;
@@ -61,16 +98,21 @@ void ColumnStats::finish_sample() noexcept {
   for (std::size_t i = 1; i < sample_.size(); ++i) {
     distinct_ += sample_[i] != sample_[i - 1] ? 1 : 0;
   }
-  low_ = sample_.front();
-  high_ = sample_.back();
+  low_ = least_ = sample_.front();
+  high_ = largest_ = sample_.back();
+  median_ = sample_[sample_.size() / 2];
   ready_ = true;
+  if (!codes()) values_ = std::vector<float>();  // they are not asked for
 }
 
 bool ColumnStats::look_outside(float value) noexcept {
   ++since_;
   if (value >= low_ && value <= high_) return false;
   if (extensions_ == kExtensions) return false;
-  if (outsiders_++ % stride_ == 0) outside_.push_back(value);
+  if (outsiders_++ % stride_ == 0) {
+    outside_.push_back(value);
+    take_room();
+  }
   return outside_.size() == kOutside && extend();
 }
 
@@ -105,13 +147,53 @@ void ColumnStats::add_knots(const float* first, const float* last) noexcept {
   }
 }
 
+// Sorted numbers differ little, as whole numbers of the same order: what is stored are differences,
+// each in as many groups of 7 bits as it needs.
+void ColumnStats::pack() {
+  if (!ready_ || sample_.empty()) return;
+  std::vector<unsigned char> packed;
+  packed.reserve(sample_.size() * sizeof(float));
+  std::uint32_t last = 0;
+  for (const float value : sample_) {
+    const std::uint32_t number = ordered(value);
+    std::uint32_t more = number - last;
+    for (; more > kLowBits; more >>= kPackedBits) {
+      packed.push_back(static_cast<unsigned char>(more | kHighBit));
+    }
+    packed.push_back(static_cast<unsigned char>(more));
+    last = number;
+  }
+  packed.shrink_to_fit();
+  packed_ = std::move(packed);
+  sample_ = std::vector<float>();
+}
+
+std::vector<float> ColumnStats::sorted_sample() const {
+  if (packed_.empty()) return sample_;
+  std::vector<float> sample;
+  sample.reserve(first_);
+  std::uint32_t number = 0;
+  std::uint32_t more = 0;
+  unsigned shift = 0;
+  for (const unsigned char byte : packed_) {
+    more |= (byte & kLowBits) << shift;
+    shift += kPackedBits;
+    if (byte > kLowBits) continue;
+    number += more;
+    more = shift = 0;
+    sample.push_back(from_ordered(number));
+  }
+  return sample;
+}
+
 std::vector<float> ColumnStats::knots(std::size_t k) const {
+  const std::vector<float> sample = sorted_sample();
   std::vector<float> knots;
   if (distinct_ <= k) {
-    knots = sample_;
+    knots = sample;
   } else {
     for (std::size_t j = 0; j < k; ++j) {
-      knots.push_back(sample_[j * (sample_.size() - 1) / (k - 1)]);
+      knots.push_back(sample[j * (sample.size() - 1) / (k - 1)]);
     }
   }
   knots.insert(knots.end(), further_.begin(), further_.end());
@@ -121,9 +203,7 @@ std::vector<float> ColumnStats::knots(std::size_t k) const {
 }
 
 std::size_t ColumnStats::bytes() const {
-  const std::size_t floats =
-      sample_.capacity() + further_.capacity() + outside_.capacity() + values_.capacity();
-  return floats * sizeof(float);
+  return bytes_of(sample_, packed_, further_, outside_, values_);
 }
 
 }  // namespace chacha

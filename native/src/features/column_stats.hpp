@@ -28,12 +28,26 @@ inline std::uint32_t find_value(const std::vector<float>& values, float value) {
   return position;
 }
 
-// Statistics of the first values, which later values extend. After `reserve` nothing but `knots`
-// throws.
+// Statistics of the first values, which later values extend. As long as there is room, nothing but
+// `knots` throws. A column that is new in an example takes little memory, and room is made for a
+// few values at a time.
 class ColumnStats {
  public:
-  void reserve(std::size_t first);
-  // Counts a value. True if the knots or the values have changed.
+  // `first`: the number of values that the knots are made of.
+  void begin(std::size_t first) { first_ = first; }
+  // Makes room for so many values more. May throw, and changes nothing else.
+  void make_room(std::size_t more);
+  // The same for all values there may ever be.
+  void reserve(std::size_t first) {
+    begin(first);
+    make_room(kAll);
+  }
+  // How many values there is room for, not counting those that need none.
+  std::size_t room() const { return room_; }
+  // Stores the first values in less memory, once they are complete. May throw, and changes nothing
+  // that can be seen.
+  void pack();
+  // Counts a value. Needs room. True if the knots or the values have changed.
   bool observe(float value) noexcept;
 
   bool ready() const { return ready_; }
@@ -42,9 +56,9 @@ class ColumnStats {
   bool whole() const { return whole_; }
   std::uint32_t distinct() const { return distinct_; }
   // The least, the largest and the median of the first values. Needs ready().
-  float least() const { return sample_.front(); }
-  float largest() const { return sample_.back(); }
-  float median() const { return sample_[sample_.size() / 2]; }
+  float least() const { return least_; }
+  float largest() const { return largest_; }
+  float median() const { return median_; }
 
   // The distinct first values if there are at most k, else k quantiles of them, and the knots that
   // were added beyond. Sorted, without repetitions. Needs ready().
@@ -54,16 +68,23 @@ class ColumnStats {
   std::size_t bytes() const;
 
  private:
+  static constexpr std::size_t kAll = std::size_t{1} << 32;
+
+  void take_room() noexcept { room_ -= room_ > 0 ? 1 : 0; }
+  std::vector<float> sorted_sample() const;
   void finish_sample() noexcept;
   bool look_outside(float value) noexcept;
   bool extend() noexcept;
   void add_knots(const float* first, const float* last) noexcept;
 
   std::size_t first_ = 0;
-  std::vector<float> sample_;  // the first values; sorted if ready_
+  std::size_t room_ = 0;
+  std::vector<float> sample_;          // the first values; sorted if ready_
+  std::vector<unsigned char> packed_;  // the same, sorted, instead of sample_
   bool ready_ = false;
   bool whole_ = true;  // all values are whole numbers
   std::uint32_t distinct_ = 0;
+  float least_ = 0.0F, largest_ = 0.0F, median_ = 0.0F;
   float low_ = 0.0F, high_ = 0.0F;  // the outermost knots
   std::vector<float> further_;      // knots beyond those of the sample
   std::vector<float> outside_;      // every `stride_`-th value beyond the knots

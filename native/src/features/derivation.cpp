@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::uint64_t kNoKey = 0xffffffffffffffffULL;
 constexpr std::size_t kLongestNumber = 24;  // bytes, including what joins it to a name
+constexpr std::size_t kMoreRoom = 8;        // values that a column gets room for at a time
 
 void check(const DerivedKind& kind, std::uint32_t source, double parameter) {
   if (!kind.limits.allow(parameter)) {
@@ -27,7 +28,6 @@ void make_room(std::vector<T>& all, std::size_t size) {
 }  // namespace
 
 void Derivation::turn_on(std::size_t first) {
-  now_.resize(kMostColumns);
   notice_groups();
   first_ = first;
 }
@@ -77,7 +77,8 @@ void Derivation::derive(Example& example, bool learning, const Names& names) {
   if (!on()) return;
   if (source_at_.size() < groups_.size()) notice_groups();
   if (!unlearned_.empty() || new_sources_ > 0) drop_unlearned();
-  find_columns(example, learning, names);
+  const std::size_t most = find_columns(example, learning, names);
+  if (learning && (most > room_ || !tight_.empty())) make_room_for_columns(most);
   if (stale_) make_bases();
   example.begin_derived();
   for (const std::uint32_t recipe : needed_) make(recipes_[recipe], example);
@@ -162,20 +163,51 @@ std::uint32_t Derivation::find(const Source& source, std::uint32_t hash) const {
   return kNoColumn;
 }
 
+void Derivation::grow_table(Source& source) {
+  std::vector<std::uint32_t> larger(std::max(std::size_t{4}, 2 * source.table.size()));
+  const std::size_t mask = larger.size() - 1;
+  for (std::uint32_t column = 0; column < source.columns.size(); ++column) {
+    std::size_t at = source.columns[column].hash & mask;
+    while (larger[at] != 0) at = (at + 1) & mask;
+    larger[at] = column + 1;
+  }
+  source.table.swap(larger);
+}
+
+// Makes room for the values of an example, of which a column has at most `most`, so that `observe`
+// does not throw.
+void Derivation::make_room_for_columns(std::size_t most) {
+  if (most > room_) {
+    for (Source& source : sources_) {
+      for (TrackedColumn& column : source.columns) {
+        if (column.stats.room() < most) column.stats.make_room(most + kMoreRoom);
+      }
+    }
+    room_ = most;
+  }
+  for (; !tight_.empty(); tight_.pop_back()) {
+    TrackedColumn& column = sources_[tight_.back().source].columns[tight_.back().column];
+    column.stats.make_room(room_ + kMoreRoom);
+    column.tight = false;
+  }
+}
+
 std::uint32_t Derivation::add_column(std::uint32_t number, std::uint32_t hash, const Names& names) {
   Source& source = sources_[number];
   if (source.columns.size() >= kMostColumns || tracked_ >= kMostTracked) return kNoColumn;
-  TrackedColumn column{hash, false, names.name(groups_, source.group, hash), {}};
-  column.stats.reserve(first_);
+  TrackedColumn column{hash, false, true, names.name(groups_, source.group, hash), {}};
+  column.stats.begin(first_);
   scratch_.reserve(column.name.size() + kLongestNumber);
-  if (source.table.empty()) source.table.resize(4 * kMostColumns);
+  if (source.table.size() < 4 * (source.columns.size() + 1)) grow_table(source);
   make_room(changed_, tracked_ + 1);
+  make_room(tight_, tracked_ + 1);
   make_room(unlearned_, unlearned_.size() + 1);
   source.columns.push_back(std::move(column));
   const std::size_t mask = source.table.size() - 1;
   std::size_t at = hash & mask;
   while (source.table[at] != 0) at = (at + 1) & mask;
   source.table[at] = static_cast<std::uint32_t>(source.columns.size());
+  tight_.push_back({number, source.table[at] - 1});
   unlearned_.push_back(number);
   ++tracked_;
   stale_ = true;
@@ -190,6 +222,7 @@ void Derivation::drop_unlearned() noexcept {
     std::size_t at = source.columns.back().hash & mask;
     while (source.table[at] != source.columns.size()) at = (at + 1) & mask;
     source.table[at] = 0;  // no other entry follows the last that was added
+    if (source.columns.back().tight) tight_.pop_back();  // it came last there, too
     source.columns.pop_back();
     --tracked_;
     for (Recipe& recipe : recipes_) {
@@ -204,18 +237,22 @@ void Derivation::drop_unlearned() noexcept {
   std::fill(keys_.begin(), keys_.end(), kNoKey);
 }
 
-// Finds the columns of raw features. Most examples have the features of the one before.
-void Derivation::find_columns(const Example& example, bool learning, const Names& names) {
+// Finds the columns of raw features. Most examples have the features of the one before. Returns the
+// most values that one column may have.
+std::size_t Derivation::find_columns(const Example& example, bool learning, const Names& names) {
   if (keys_.size() < example.hashes.size()) {
     column_at_.resize(example.hashes.size());
     keys_.resize(example.hashes.size(), kNoKey);
   }
   ++example_;
+  std::size_t most = 0;
   for (std::uint32_t r = 0; r < example.runs.size(); ++r) {
     const Run run = example.runs[r];
     RunRange& range = runs_[run.group];
-    if (range.example != example_) range = {example_, r, r};
+    const bool again = range.example == example_;
+    if (!again) range = {example_, r, r};
     range.last = r;
+    most = std::max(most, again ? example.hashes.size() : std::size_t{run.end - run.begin});
     for (std::uint32_t i = run.begin; i < run.end; ++i) {
       const std::uint64_t key = (std::uint64_t{run.group} << 32) | example.hashes[i];
       if (keys_[i] == key) continue;
@@ -237,6 +274,7 @@ void Derivation::find_columns(const Example& example, bool learning, const Names
       if (column != kNoColumn || learning) keys_[i] = key;
     }
   }
+  return most;
 }
 
 // Makes the bases of new and changed columns in every derived group.
@@ -254,16 +292,18 @@ void Derivation::make_bases() {
         recipe.bases.push_back(std::move(basis));
       }
     }
+    if (now_.size() < recipe.bases.size()) now_.resize(recipe.bases.size());
     // The pasts of all columns are of one length.
     if (!recipe.bases.empty()) past_ += recipe.bases.size() * recipe.bases.front().past.size();
   }
   for (const ColumnPlace& place : changed_) {
-    const Source& source = sources_[place.source];
-    const TrackedColumn& column = source.columns[place.column];
+    Source& source = sources_[place.source];
+    TrackedColumn& column = source.columns[place.column];
     for (Recipe& recipe : recipes_) {
       if (recipe.source != source.group || recipe.kind->given()) continue;
       make_basis(recipe, column.name, &column.stats, recipe.bases[place.column]);
     }
+    column.stats.pack();
   }
   for (const ColumnPlace& place : changed_) {
     sources_[place.source].columns[place.column].changed = false;

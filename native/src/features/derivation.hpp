@@ -5,7 +5,7 @@
 // from the current one.
 #pragma once
 
-#include <array>
+#include <bitset>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -107,8 +107,10 @@ class Derivation {
   void notice_groups();
   Given& given_of(std::uint32_t group);
   void note_given(const Given& given) noexcept;
-  void find_columns(const Example& example, bool learning, const Names& names);
+  std::size_t find_columns(const Example& example, bool learning, const Names& names);
   std::uint32_t find(const Source& source, std::uint32_t hash) const;
+  static void grow_table(Source& source);
+  void make_room_for_columns(std::size_t most);
   std::uint32_t add_column(std::uint32_t number, std::uint32_t hash, const Names& names);
   void drop_unlearned() noexcept;
   void make_bases();
@@ -122,7 +124,7 @@ class Derivation {
   Groups& groups_;
   std::size_t first_ = 0;
   std::vector<Recipe> recipes_;
-  std::array<bool, 256> letters_{};      // of derived groups
+  std::bitset<256> letters_;             // of derived groups
   std::vector<std::int32_t> by_group_;   // recipe by group; -1: not derived
   Needed needed_;                        // recipes, sorted by the names of their groups
   std::vector<std::int32_t> source_at_;  // source by group; -1: no column is tracked
@@ -133,6 +135,8 @@ class Derivation {
   std::uint64_t version_ = 0;
   bool stale_ = false;                // bases must be made: those of new columns,
   std::vector<ColumnPlace> changed_;  // and those of these
+  std::size_t room_ = 0;              // values that every column has room for,
+  std::vector<ColumnPlace> tight_;    // but for these
   std::string scratch_;               // with room for the longest name of a feature
 
   // The current example.

@@ -1,6 +1,7 @@
 // Derived groups: the features of an example, and the statistics it adds to.
 #include <algorithm>
 
+#include "base/bytes.hpp"
 #include "features/derivation.hpp"
 
 namespace chacha {
@@ -65,7 +66,12 @@ void Derivation::observe(const Example& example) noexcept {
       if (column_at_[i] == kNoColumn || is_absent(example.values[i])) continue;
       TrackedColumn& column = sources_[number].columns[column_at_[i]];
       const bool ready = column.stats.ready();
-      if (!column.stats.observe(example.values[i])) continue;
+      const bool changed = column.stats.observe(example.values[i]);
+      if (column.stats.room() < room_ && !column.tight) {
+        tight_.push_back({number, column_at_[i]});  // there is room
+        column.tight = true;
+      }
+      if (!changed) continue;
       stale_ = true;
       version_ += ready ? 0 : 1;
       if (!column.changed) changed_.push_back({number, column_at_[i]});
@@ -153,18 +159,20 @@ std::vector<Derivation::ColumnView> Derivation::columns() const {
 }
 
 std::size_t Derivation::bytes() const {
-  std::size_t total = 0;
+  std::size_t total =
+      bytes_of(recipes_, by_group_, needed_, source_at_, made_of_, sources_, changed_, tight_,
+               scratch_, runs_, keys_, column_at_, now_, unlearned_, given_, missing_groups_);
+  for (const Given& given : given_) total += bytes_of(given.hashes, given.values);
   for (const Source& source : sources_) {
-    total += sizeof(Source) + source.table.capacity() * sizeof(std::uint32_t);
+    total += bytes_of(source.columns, source.table);
     for (const TrackedColumn& column : source.columns) {
-      total += sizeof(TrackedColumn) + column.name.capacity() + column.stats.bytes();
+      total += bytes_of(column.name) + column.stats.bytes();
     }
   }
   for (const Recipe& recipe : recipes_) {
-    total += sizeof(Recipe) + recipe.turns.capacity() * sizeof(Turn);
+    total += bytes_of(recipe.bases, recipe.turns);
     for (const Basis& basis : recipe.bases) {
-      total += sizeof(Basis) +
-               4 * (basis.at.capacity() + basis.hashes.capacity() + basis.past.capacity());
+      total += bytes_of(basis.at, basis.hashes, basis.past);
     }
   }
   return total;

@@ -20,6 +20,7 @@ struct DerivedKind;
 struct TrackedColumn {  // a column of a raw group
   std::uint32_t hash;
   bool changed;  // since its bases were made
+  bool tight;    // it has little room for more values
   std::string name;
   ColumnStats stats;
 };

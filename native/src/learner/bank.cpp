@@ -144,7 +144,8 @@ void Bank::load(std::uint32_t lane, const Dump& weights) {
 }
 
 std::size_t Bank::bytes() const {
-  return places_.bytes() + expander_.expansion().bytes() + grid_.expansion().bytes();
+  return lanes_.bytes() + products_.bytes() + places_.bytes() + expander_.bytes() + grid_.bytes() +
+         trainer_.bytes();
 }
 
 }  // namespace chacha

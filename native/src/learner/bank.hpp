@@ -42,6 +42,8 @@ class Bank {
 
   std::uint32_t live() const { return static_cast<std::uint32_t>(lanes_.live().size()); }
   int bits() const { return places_.bits(); }
+  // Lanes that there is room for: a multiple of 4, to which predictions and labels are padded.
+  std::size_t width() const { return places_.width(); }
 
   // Find the places of all features of an example. With `learning` new ones are given a place;
   // without, those that were never learned share one that stays zero. May throw, and changes no
@@ -61,6 +63,11 @@ class Bank {
   void learn(const Example& example, float* predictions) noexcept {
     trainer_.learn(example, *current_, predictions);
   }
+  // The same with one label for each lane instead of the example's: `labels` has `width()` of
+  // them. Those of lanes without a model do not matter.
+  void learn(const Example& example, const float* labels, float* predictions) noexcept {
+    trainer_.learn(example, *current_, labels, predictions);
+  }
 
   Dump dump(std::uint32_t lane) const { return places_.dump(lane); }
   void load(std::uint32_t lane, const Dump& weights);
@@ -74,7 +81,7 @@ class Bank {
     return places_.first_group(current_->places[feature]);
   }
   std::size_t features() const { return current_->features(); }
-  std::size_t bytes() const;
+  std::size_t bytes() const;  // beside the object itself
   const Kernel* kernel() const { return trainer_.kernel(); }
 
  private:

@@ -27,6 +27,10 @@ class Expander {
   void invalidate() noexcept { reusable_ = false; }
 
   const Expansion& expansion() const { return expansion_; }
+  std::size_t bytes() const {
+    return plan_.bytes() + expansion_.bytes() +
+           bytes_of(last_hashes_, last_runs_, changes_, wide_list_);
+  }
 
  private:
   bool same_runs(const Example& example) const;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/bytes.hpp"
 #include "base/pod.hpp"
 #include "learner/kernel.hpp"
 
@@ -24,8 +25,7 @@ struct Expansion {
   }
   std::size_t features() const { return values.size() + narrow_values.size(); }
   std::size_t bytes() const {
-    return 4 * (places.capacity() + values.capacity() + narrow_places.capacity() +
-                narrow_values.capacity());
+    return bytes_of(places, values, narrow_places, narrow_values, segments, parts);
   }
 };
 

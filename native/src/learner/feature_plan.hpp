@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/bytes.hpp"
 #include "data/example.hpp"
 #include "learner/kernel.hpp"
 #include "learner/live_products.hpp"
@@ -42,6 +43,9 @@ class FeaturePlan {
   std::size_t wide() const { return wide_; }
   std::size_t narrow() const { return narrow_; }
   const std::vector<ProductSpan>& spans() const { return spans_; }
+  std::size_t bytes() const {
+    return bytes_of(spans_, ranges_, pieces_, derived_, choice_) + run_index_.bytes();
+  }
   const FeatureRange* ranges(const ProductSpan& span) const { return ranges_.data() + span.first; }
 
  private:

@@ -80,7 +80,8 @@ struct Lesson {
   const Segment* segments;
   const Part* parts;
   std::size_t part_count;
-  float label, weight, initial;
+  const float* labels;  // by lane, `width` of them
+  float weight, initial;
   float* predictions;  // by lane, written
 };
 

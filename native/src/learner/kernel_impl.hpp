@@ -266,7 +266,7 @@ void learn_lanes(const Lesson& lesson, std::size_t at) {
         sum[lane] = lane_sum;
       });
 
-  const F y = (F){} + lesson.label;
+  const F y = load<W>(lesson.labels + at);
   F low = load<W>(lanes.low + at);
   F high = load<W>(lanes.high + at);
   store<W>(lesson.predictions + at, within<W>(sum, low, high));

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/bytes.hpp"
+
 namespace chacha {
 
 void Lanes::reserve(std::size_t width) {
@@ -40,6 +42,13 @@ void Lanes::stop(std::uint32_t lane) noexcept {
 bool Lanes::any_damped() const {
   return std::any_of(live_.begin(), live_.end(),
                      [this](std::uint32_t lane) { return damped(lane); });
+}
+
+std::size_t Lanes::bytes() const {
+  std::size_t total = bytes_of(lanes_, live_, rates_, low_, high_, multiplier_, learning_rate_,
+                               sum_norm_x_, total_weight_);
+  for (const Lane& lane : lanes_) total += bytes_of(lane.model.products, lane.model.seeds);
+  return total;
 }
 
 ModelState Lanes::state(std::uint32_t lane) const {

@@ -41,6 +41,8 @@ class Lanes {
   void set_state(std::uint32_t lane, const ModelState& state) noexcept;
   float multiplier(std::uint32_t lane) const { return multiplier_[lane]; }
 
+  std::size_t bytes() const;
+
   // What all live models have in common.
   bool all_square_root() const { return all_square_root_; }
   bool any_l1() const { return any_l1_; }

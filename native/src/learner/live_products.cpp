@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "base/bytes.hpp"
+
 namespace chacha {
 namespace {
 
@@ -77,6 +79,12 @@ void LiveProducts::collect(const Lanes& lanes, const Groups& groups, std::size_t
   masks_ = std::move(masks);
   seeds_ = std::move(seeds);
   ++version_;
+}
+
+std::size_t LiveProducts::bytes() const {
+  std::size_t total = bytes_of(products_, mask_of_group_, masks_, seeds_);
+  for (const Product& product : products_) total += bytes_of(product.groups);
+  return total;
 }
 
 void LiveProducts::undamp(std::uint32_t lane, bool any_damped) noexcept {

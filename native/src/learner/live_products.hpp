@@ -26,6 +26,7 @@ class LiveProducts {
   void collect(const Lanes& lanes, const Groups& groups, std::size_t width);
   void undamp(std::uint32_t lane, bool any_damped) noexcept;
 
+  std::size_t bytes() const;
   std::uint64_t version() const { return version_; }             // changes with every collection
   const std::vector<Product>& all() const { return products_; }  // in VW's order
   // Return the mask of a derived group; 0: no live model has it.

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/bytes.hpp"
 #include "vw/hashing.hpp"
 
 namespace chacha {
@@ -159,7 +160,7 @@ float Places::squared_gradients(std::size_t lane, bool constant) const {
 }
 
 std::size_t Places::bytes() const {
-  std::size_t total = wide_.bytes();
+  std::size_t total = wide_.bytes() + bytes_of(narrow_, live_);
   for (const NarrowWeights& narrow : narrow_) total += narrow.bytes();
   return total;
 }

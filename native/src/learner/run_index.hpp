@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/bytes.hpp"
 #include "data/example.hpp"
 
 namespace chacha {
@@ -43,6 +44,8 @@ class RunIndex {
     const Example& example_;
     bool repeated_ = false;
   };
+
+  std::size_t bytes() const { return bytes_of(last_); }
 
  private:
   std::vector<std::uint32_t> last_;  // by group: 1 + its last run

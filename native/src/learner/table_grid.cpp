@@ -65,6 +65,12 @@ bool TableGrid::look_up(const std::vector<Part>& parts) {
   return true;
 }
 
+std::size_t TableGrid::bytes() const {
+  std::size_t total = bytes_of(single_, crosses_) + expansion_.bytes() + run_index_.bytes();
+  for (const Cross& cross : crosses_) total += bytes_of(cross.places);
+  return total;
+}
+
 void TableGrid::expand(const Example& example, const std::uint32_t* columns) {
   const auto n = static_cast<std::uint32_t>(example.hashes.size());
   const std::uint32_t constant = products_.mask_of_constant();

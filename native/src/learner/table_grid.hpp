@@ -37,6 +37,7 @@ class TableGrid {
   void expand(const Example& example, const std::uint32_t* columns);
 
   const Expansion& expansion() const { return expansion_; }
+  std::size_t bytes() const;
 
  private:
   // The product of two groups of columns.

@@ -13,7 +13,7 @@ Trainer::Trainer(const Kernel* kernel, Lanes& lanes, const LiveProducts& product
 
 void Trainer::reserve(std::size_t width) {
   for (auto* array :
-       {&sums_, &gravity_, &clipped_, &gradient2_, &norm_x_, &per_update_, &update_}) {
+       {&labels_, &sums_, &gravity_, &clipped_, &gradient2_, &norm_x_, &per_update_, &update_}) {
     array->resize(width);
   }
   for (auto* array : {&active_, &rated_}) array->resize(width);
@@ -44,10 +44,10 @@ void Trainer::predict(const Example& example, const Expansion& features,
   }
 }
 
-void Trainer::learn(const Example& example, const Expansion& features,
+void Trainer::learn(const Example& example, const Expansion& features, const float* labels,
                     float* predictions) noexcept {
   if (!lanes_.plain()) {
-    learn_any(example, features, predictions);
+    learn_any(example, features, labels, predictions);
     return;
   }
   for (const std::uint32_t lane : lanes_.live()) cells_[lane] = places_.cells(lane);
@@ -57,19 +57,19 @@ void Trainer::learn(const Example& example, const Expansion& features,
                   features.segments.data(),
                   features.parts.data(),
                   features.parts.size(),
-                  example.label,
+                  labels,
                   example.weight,
                   example.initial,
                   predictions});
 }
 
-void Trainer::learn_any(const Example& example, const Expansion& features,
+void Trainer::learn_any(const Example& example, const Expansion& features, const float* labels,
                         float* predictions) noexcept {
   predict(example, features, predictions);
-  compute_gradients(example);
+  compute_gradients(example.weight, labels);
   if (!any_active_) return;
   if (any_rated_) rate(features);
-  compute_updates(example);
+  compute_updates(example.weight, labels);
   train(features);
   for (const std::uint32_t lane : lanes_.live()) {
     if (!lanes_.needs_pull(lane)) continue;
@@ -107,18 +107,18 @@ void Trainer::dot(const Example& example, const Expansion& features) {
   for (const std::uint32_t lane : lanes_.live()) sums_[lane] *= lanes_.contraction(lane);
 }
 
-// The squared gradient of each model, where the label has widened its range.
-void Trainer::compute_gradients(const Example& example) {
-  const float y = example.label;
+// The squared gradient of each model, where its label has widened its range.
+void Trainer::compute_gradients(float weight, const float* labels) {
   any_active_ = any_rated_ = false;
   for (const std::uint32_t lane : lanes_.live()) {
+    const float y = labels[lane];
     lanes_.widen_range(lane, y);
     const Options& options = lanes_.options(lane);
     const float p = lanes_.clip(lane, sums_[lane]);
     clipped_[lane] = p;
-    const bool active = example.weight > 0 && options.loss.has_loss(p, y);
+    const bool active = weight > 0 && options.loss.has_loss(p, y);
     active_[lane] = active ? -1 : 0;
-    gradient2_[lane] = active ? example.weight * options.loss.square_gradient(p, y) : 0.0F;
+    gradient2_[lane] = active ? weight * options.loss.square_gradient(p, y) : 0.0F;
     const bool rated = active && gradient2_[lane] != 0;
     rated_[lane] = rated ? -1 : 0;
     norm_x_[lane] = per_update_[lane] = 0.0F;
@@ -157,19 +157,19 @@ void Trainer::rate(const Expansion& features) {
 }
 
 // How far the weights of each model move; models that do not move are no longer active.
-void Trainer::compute_updates(const Example& example) {
-  const float y = example.label;
+void Trainer::compute_updates(float weight, const float* labels) {
   for (const std::uint32_t lane : lanes_.live()) {
     if (active_[lane] == 0) continue;
     if (rated_[lane] != 0) {
-      lanes_.add_norm(lane, example.weight, norm_x_[lane]);
+      lanes_.add_norm(lane, weight, norm_x_[lane]);
       per_update_[lane] *= lanes_.multiplier(lane);
     } else {
       per_update_[lane] = 1.0F;
     }
     const Options& options = lanes_.options(lane);
     const float p = clipped_[lane];
-    const float scale = options.learning_rate * example.weight;
+    const float y = labels[lane];
+    const float scale = options.learning_rate * weight;
     float update = options.loss.update(p, y, scale, per_update_[lane]);
     if ((options.l1 > 0 || options.l2 > 0) && static_cast<double>(std::fabs(update)) > 1e-8) {
       const double slope = options.loss.first_derivative(p, y);

@@ -1,6 +1,7 @@
 // Predicting and learning an expanded example with all models of a bank, in VW's three passes.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -24,10 +25,20 @@ class Trainer {
 
   // Write the prediction of every live model, by lane.
   void predict(const Example& example, const Expansion& features, float* predictions) noexcept;
-  // The same, then every live model learns the example.
-  void learn(const Example& example, const Expansion& features, float* predictions) noexcept;
+  // The same, then every live model learns the example with its label.
+  void learn(const Example& example, const Expansion& features, float* predictions) noexcept {
+    std::fill(labels_.begin(), labels_.end(), example.label);
+    learn(example, features, labels_.data(), predictions);
+  }
+  // The same with a label for each lane instead of the example's, as many as there is room for.
+  void learn(const Example& example, const Expansion& features, const float* labels,
+             float* predictions) noexcept;
 
   const Kernel* kernel() const { return kernel_; }
+  std::size_t bytes() const {
+    return bytes_of(labels_, sums_, gravity_, clipped_, gradient2_, norm_x_, per_update_, update_,
+                    active_, rated_, cells_);
+  }
 
  private:
   Passes passes(const Expansion& features) const;
@@ -35,12 +46,13 @@ class Trainer {
   void each_narrow(const Part& part, const Expansion& features, Visit visit);
 
   // For models of any options; the kernel learns plain ones in one go.
-  void learn_any(const Example& example, const Expansion& features, float* predictions) noexcept;
+  void learn_any(const Example& example, const Expansion& features, const float* labels,
+                 float* predictions) noexcept;
   void dot(const Example& example, const Expansion& features);
   void rate(const Expansion& features);
   void train(const Expansion& features);
-  void compute_gradients(const Example& example);
-  void compute_updates(const Example& example);
+  void compute_gradients(float weight, const float* labels);
+  void compute_updates(float weight, const float* labels);
 
   const Kernel* kernel_;
   Lanes& lanes_;
@@ -48,6 +60,7 @@ class Trainer {
   Places& places_;
 
   // By lane, for one example.
+  std::vector<float> labels_;  // the example's, for all
   std::vector<float> sums_, gravity_, clipped_, gradient2_, norm_x_, per_update_, update_;
   std::vector<std::int32_t> active_;  // -1: the model has a loss, and learns
   std::vector<std::int32_t> rated_;   // -1: its gradient is not 0 either

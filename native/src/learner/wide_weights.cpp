@@ -7,7 +7,13 @@
 namespace chacha {
 namespace {
 
-constexpr std::size_t kFewestPlaces = 16;
+constexpr std::size_t kFewestPlaces = 4;
+constexpr std::size_t kFewPlaces = 128;  // so many take little time to copy
+
+// How many places to make room for. A small table grows in small steps, to stay small.
+std::size_t grown(std::size_t places) {
+  return places < kFewPlaces ? places + kFewestPlaces : places + places / 2;
+}
 
 }  // namespace
 
@@ -19,7 +25,7 @@ WideWeights::WideWeights(std::size_t width)
       dirty_(width) {}
 
 void WideWeights::widen(std::size_t width) {
-  AlignedFloats table(std::max(kFewestPlaces, std::size_t{places_} * 2) * 4 * width);
+  AlignedFloats table(grown(places_) * 4 * width);
   dirty_.resize(width);
   // From here on nothing throws.
   for (std::size_t row = 0; row < std::size_t{places_} * 4; ++row) {
@@ -34,7 +40,7 @@ void WideWeights::reserve(std::size_t places) {
   const std::size_t stride = 4 * width_;
   if (places * stride <= table_.size()) return;
   if (places >= kInWide - 1) throw std::length_error("too many weights");
-  AlignedFloats larger(std::max(places, std::size_t{places_} + places_ / 2) * stride);
+  AlignedFloats larger(std::max(places, grown(places_)) * stride);
   std::copy(table_.get(), table_.get() + std::size_t{places_} * stride, larger.get());
   table_ = std::move(larger);
 }
@@ -84,8 +90,9 @@ void WideWeights::pull(std::size_t lane, float gravity, float contraction) noexc
 }
 
 std::size_t WideWeights::bytes() const {
-  const std::size_t numbers = index_of_.capacity() * sizeof(std::uint32_t);
-  return table_.size() * sizeof(float) + map_.bytes() + numbers;
+  const std::size_t numbers = index_of_.capacity() + first_group_.capacity();
+  return table_.size() * sizeof(float) + map_.bytes() + numbers * sizeof(std::uint32_t) +
+         bits_.capacity() * sizeof(std::uint64_t) + dirty_.capacity();
 }
 
 }  // namespace chacha

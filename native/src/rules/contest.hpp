@@ -29,9 +29,7 @@ struct ContestState {
   std::vector<Challenger> challengers;
 
   // The challenger that is blended in; there must be one.
-  const Challenger& other() const {
-    return challengers[static_cast<std::size_t>(serving.other)];
-  }
+  const Challenger& other() const { return challengers[static_cast<std::size_t>(serving.other)]; }
 };
 
 // What a challenger lost on an example. The rules see losses, never labels.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/bytes.hpp"
 #include "vw/hashing.hpp"
 
 namespace chacha {
@@ -10,15 +11,26 @@ namespace chacha {
 void Screen::set(std::vector<std::vector<std::uint32_t>> products,
                  const std::vector<std::uint32_t>& cells) {
   std::vector<CandidateLearner> candidates;
+  std::vector<std::uint32_t> groups;
   candidates.reserve(products.size());
+  std::uint32_t count = 0;
+  std::uint32_t most = 0;
   for (std::size_t i = 0; i < products.size(); ++i) {
-    CandidateLearner candidate;
-    candidate.groups = std::move(products[i]);
-    candidate.mask = cells[i] - 1;
-    candidate.cells.resize(cells[i]);
-    candidates.push_back(std::move(candidate));
+    const auto first_group = static_cast<std::uint32_t>(groups.size());
+    const auto group_count = static_cast<std::uint32_t>(products[i].size());
+    candidates.push_back({first_group, group_count, count, cells[i] - 1});
+    groups.insert(groups.end(), products[i].begin(), products[i].end());
+    count += cells[i];
+    most = std::max(most, cells[i]);
   }
+  groups.shrink_to_fit();
+  std::vector<Cell> all_cells(count);
+  std::vector<double> rates(most);
+  // From here on nothing throws.
   candidates_ = std::move(candidates);
+  groups_ = std::move(groups);
+  cells_ = std::move(all_cells);
+  rates_ = std::move(rates);
   turn_ = 0;
   rounds_ = 0;
   credit_ = 0.0;
@@ -33,11 +45,8 @@ std::vector<Screen::Score> Screen::scores() const {
 }
 
 std::size_t Screen::bytes() const {
-  std::size_t total = active_.capacity() * sizeof(std::int64_t);
-  for (const CandidateLearner& candidate : candidates_) {
-    total += sizeof(CandidateLearner) + candidate.cells.size() * sizeof(Cell);
-  }
-  return total;
+  return bytes_of(candidates_, groups_, cells_, active_, spans_, order_, derived_, features_,
+                  rates_);
 }
 
 void Screen::prepare(const Example& example, std::size_t groups, std::size_t live) {
@@ -72,7 +81,7 @@ std::size_t Screen::find_runs(const Example& example) noexcept {
 // group too. Makes derived groups that no model has.
 void Screen::list_features(const CandidateLearner& candidate, Example& example,
                            Derivation& derivation) noexcept {
-  for (const std::uint32_t group : candidate.groups) {
+  for (const std::uint32_t group : groups_of(candidate)) {
     if (group >= spans_.size() || spans_[group].listed) continue;
     Span& span = spans_[group];
     if (span.run == 0 && !(derivation.on() && derivation.is_derived(group))) continue;
@@ -100,9 +109,10 @@ void Screen::list_features(const CandidateLearner& candidate, Example& example,
 double Screen::width(const CandidateLearner& candidate) const noexcept {
   double product = 1.0;
   std::size_t times = 0;
-  for (std::size_t k = 0; k < candidate.groups.size(); ++k) {
-    times = k > 0 && candidate.groups[k] == candidate.groups[k - 1] ? times + 1 : 0;
-    const std::uint32_t group = candidate.groups[k];
+  const GroupRange groups = groups_of(candidate);
+  for (std::size_t k = 0; k < groups.size(); ++k) {
+    times = k > 0 && groups[k] == groups[k - 1] ? times + 1 : 0;
+    const std::uint32_t group = groups[k];
     const Span span = group < spans_.size() ? spans_[group] : Span();
     const auto count = static_cast<double>(span.end - span.begin);
     const auto again = static_cast<double>(times);
@@ -152,12 +162,13 @@ void Screen::take_turns(Example& example, Derivation& derivation, double residua
 
 void Screen::expand(const CandidateLearner& candidate, const Example& example) noexcept {
   features_.clear();
-  if (candidate.groups.size() != 2 || candidate.groups[0] == candidate.groups[1]) {
+  const GroupRange groups = groups_of(candidate);
+  if (groups.size() != 2 || groups[0] == groups[1]) {
     visit(candidate, example, 0, 0, 0, 1.0);
     return;
   }
-  const Span left = spans_[candidate.groups[0]];
-  const Span right = spans_[candidate.groups[1]];
+  const Span left = spans_[groups[0]];
+  const Span right = spans_[groups[1]];
   for (std::uint32_t i = left.begin; i < left.end; ++i) {
     const std::uint32_t half = kFnvPrime * example.hashes[order_[i]];
     const double value = 1.0 * static_cast<double>(example.values[order_[i]]);
@@ -172,7 +183,7 @@ void Screen::expand(const CandidateLearner& candidate, const Example& example) n
 // As `train`, for the common case of a candidate with one feature.
 void Screen::train_one(CandidateLearner& candidate, const Feature& feature,
                        double residual) noexcept {
-  Cell& cell = candidate.cells[feature.place];
+  Cell& cell = cells_[candidate.first_cell + feature.place];
   const double x = feature.value;
   const double guess = std::min(std::max(0.0 + cell.w * x, low_), high_);
   ++candidate.looks;
@@ -189,21 +200,21 @@ void Screen::train_one(CandidateLearner& candidate, const Feature& feature,
   }
   const double share = size / cell.norm;
   const double slow = std::sqrt(cell.adaptive) * cell.norm;
-  cell.rate = slow > 0.0 ? 1.0 / slow : 0.0;
+  const double rate = slow > 0.0 ? 1.0 / slow : 0.0;
   candidate.norms += share * share;
   candidate.learned += 1.0;
   if (!(candidate.norms > 0.0)) return;
   const double factor = std::sqrt(candidate.learned / candidate.norms);
-  const double update =
-      error * (2.0 * rate_) * factor / (1.0 + 2.0 * rate_ * (xx * cell.rate) * factor);
-  cell.w += update * x * cell.rate;
+  const double update = error * (2.0 * rate_) * factor / (1.0 + 2.0 * rate_ * (xx * rate) * factor);
+  cell.w += update * x * rate;
 }
 
 void Screen::visit(const CandidateLearner& candidate, const Example& example, std::size_t depth,
                    std::uint32_t start, std::uint32_t half, double value) noexcept {
-  const Span span = spans_[candidate.groups[depth]];
-  const bool last = depth + 1 == candidate.groups.size();
-  const bool same = !last && candidate.groups[depth + 1] == candidate.groups[depth];
+  const GroupRange groups = groups_of(candidate);
+  const Span span = spans_[groups[depth]];
+  const bool last = depth + 1 == groups.size();
+  const bool same = !last && groups[depth + 1] == groups[depth];
   for (std::uint32_t i = start; i < span.end - span.begin; ++i) {
     const std::uint32_t feature = order_[span.begin + i];
     const double x = value * static_cast<double>(example.values[feature]);
@@ -217,7 +228,8 @@ void Screen::visit(const CandidateLearner& candidate, const Example& example, st
 }
 
 void Screen::train(CandidateLearner& candidate, double residual) noexcept {
-  Cell* const cells = candidate.cells.data();
+  Cell* const cells = cells_.data() + candidate.first_cell;
+  double* const rates = rates_.data();
   double guess = 0.0;
   for (const Feature& feature : features_) guess += cells[feature.place].w * feature.value;
   guess = std::min(std::max(guess, low_), high_);
@@ -240,8 +252,9 @@ void Screen::train(CandidateLearner& candidate, double residual) noexcept {
     const double share = size / cell.norm;
     norms += share * share;
     const double slow = std::sqrt(cell.adaptive) * cell.norm;
-    cell.rate = slow > 0.0 ? 1.0 / slow : 0.0;
-    per_update += xx * cell.rate;
+    const double rate = slow > 0.0 ? 1.0 / slow : 0.0;
+    rates[feature.place] = rate;  // by place: of several features in a cell the last one counts
+    per_update += xx * rate;
   }
   candidate.norms += norms;
   candidate.learned += 1.0;
@@ -250,7 +263,7 @@ void Screen::train(CandidateLearner& candidate, double residual) noexcept {
   const double update = error * (2.0 * rate_) * factor / (1.0 + 2.0 * rate_ * per_update * factor);
   for (const Feature& feature : features_) {
     Cell& cell = cells[feature.place];
-    cell.w += update * feature.value * cell.rate;
+    cell.w += update * feature.value * rates[feature.place];
   }
 }
 

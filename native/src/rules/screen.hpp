@@ -44,18 +44,25 @@ class Screen {
 
  private:
   struct Cell {
-    double w = 0.0, adaptive = 0.0, norm = 0.0, rate = 0.0;
+    double w = 0.0, adaptive = 0.0, norm = 0.0;
   };
   struct CandidateLearner {
-    std::vector<std::uint32_t> groups;
-    std::uint32_t mask;
+    std::uint32_t first_group, group_count;  // in groups_
+    std::uint32_t first_cell, mask;          // in cells_
     std::int64_t looks = 0;
     double gain = 0.0, norms = 0.0, learned = 0.0;
-    std::vector<Cell> cells;
   };
   struct Feature {
     std::uint32_t place;
     double value;
+  };
+  struct GroupRange {
+    const std::uint32_t* first;
+    std::size_t count;
+    std::size_t size() const { return count; }
+    std::uint32_t operator[](std::size_t i) const { return first[i]; }
+    const std::uint32_t* begin() const { return first; }
+    const std::uint32_t* end() const { return first + count; }
   };
   struct Span {                        // a group of the current example
     std::uint32_t begin = 0, end = 0;  // in order_, if listed
@@ -64,6 +71,9 @@ class Screen {
     bool listed = false;
   };
 
+  GroupRange groups_of(const CandidateLearner& candidate) const {
+    return {groups_.data() + candidate.first_group, candidate.group_count};
+  }
   std::size_t find_runs(const Example& example) noexcept;
   void list_features(const CandidateLearner& candidate, Example& example,
                      Derivation& derivation) noexcept;
@@ -77,6 +87,8 @@ class Screen {
 
   double share_ = 0.0, rate_ = 0.5;
   std::vector<CandidateLearner> candidates_;
+  std::vector<std::uint32_t> groups_;  // of all candidates, one after the other
+  std::vector<Cell> cells_;            // likewise
   std::size_t turn_ = 0;
   std::int64_t rounds_ = 0, examples_ = 0;
   double credit_ = 0.0, low_ = 0.0, high_ = 0.0;
@@ -87,6 +99,7 @@ class Screen {
   std::vector<std::uint32_t> order_;    // features that are not zero, group by group
   std::vector<std::uint32_t> derived_;  // groups that were made for a candidate
   std::vector<Feature> features_;       // of the current candidate
+  std::vector<double> rates_;           // by place: of its cells
 };
 
 }  // namespace chacha

@@ -324,3 +324,57 @@ TEST(numbers_in_names_do_not_hang_on_the_locale) {
   }
   std::setlocale(LC_NUMERIC, before.c_str());
 }
+
+TEST(packed_stats_are_the_same_in_less_memory) {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    Rng rng(seed);
+    const std::size_t first = rng.below(300) + 2;
+    ColumnStats stats, packed;
+    const double scale = std::pow(10.0, static_cast<double>(rng.below(60)) - 30.0);
+    const bool whole = rng.chance(2);
+    for (ColumnStats* one : {&stats, &packed}) one->reserve(first);
+    for (std::size_t i = 0; i < first + 2000; ++i) {
+      const double x = (rng.real() - 0.5) * scale * (rng.chance(9) ? 1e6 : 1.0);
+      const auto value = rng.chance(20) ? -0.0F : static_cast<float>(whole ? std::floor(x) : x);
+      CHECK_EQ(packed.observe(value), stats.observe(value));
+      packed.pack();  // before there are enough values, and after
+    }
+    for (const std::size_t k : {2, 3, 16, 64, 1024}) {
+      const Floats expected = stats.knots(k), knots = packed.knots(k);
+      CHECK_EQ(knots.size(), expected.size());
+      for (std::size_t i = 0; i < knots.size(); ++i) CHECK(check::same(knots[i], expected[i]));
+    }
+    CHECK(check::same(packed.least(), stats.least()));
+    CHECK(check::same(packed.largest(), stats.largest()));
+    CHECK(check::same(packed.median(), stats.median()));
+  }
+  ColumnStats column;
+  column.reserve(256);
+  Rng rng(1);
+  for (int i = 0; i < 256; ++i) column.observe(static_cast<float>(rng.real() * 8 - 4));
+  const std::size_t before = column.bytes();
+  column.pack();
+  CHECK(column.bytes() + 200 < before);
+}
+
+// Room is made for a few values at a time, whatever comes.
+TEST(stats_never_grow_beyond_their_room) {
+  for (const std::size_t more : {1, 3, 20, 200}) {
+    Rng rng(more);
+    ColumnStats stats;
+    stats.begin(50);
+    std::size_t bytes = 0;
+    double edge = 10.0;
+    for (int i = 0; i < 60000; ++i) {
+      if (stats.room() == 0) {
+        stats.make_room(more);
+        bytes = stats.bytes();
+      }
+      const bool far = rng.below(2) == 0;
+      const bool grown = stats.observe(static_cast<float>(far ? edge : -edge));
+      if (grown) edge = std::floor(edge * 1.5);
+      CHECK(stats.bytes() <= bytes);
+    }
+    CHECK(stats.knots(2).size() > 20);
+  }
+}

@@ -44,6 +44,19 @@ struct LiveBank {
     bank.expand(example, true);
     bank.learn(example, predictions.data());
   }
+  // Learn a line with another label than its own.
+  void learn_labelled(const std::string& line, float label) {
+    read(line);
+    example.label = label;
+    bank.expand(example, true);
+    bank.learn(example, predictions.data());
+  }
+  // Learn a line with other labels than its own, one for each lane.
+  void learn(const std::string& line, const std::vector<float>& labels) {
+    read(line);
+    bank.expand(example, true);
+    bank.learn(example, labels.data(), predictions.data());
+  }
   float predict(std::uint32_t lane, const std::string& line) {
     read(line);
     bank.expand(example, false);
