@@ -15,13 +15,16 @@ ALLOWED = {"native/src/vw/losses.hpp", "src/chacha/__init__.py", "src/chacha/los
 
 
 def python_words(path: Path) -> Iterator[str]:
-    """Yield the names and the words in strings of a file, without those of docstrings."""
+    """Yield the names of a file and the words in its strings, without those of docstrings.
+
+    Of strings, only words in lower case: `Logistic()` in a message is an example.
+    """
     tree = ast.parse(path.read_text())
     documentation = {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Expr)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             if id(node) not in documentation:
-                yield from re.findall(r"\w+", node.value)
+                yield from re.findall(r"\b[a-z_]+\b", node.value)
             continue
         for name in ("id", "attr", "name", "arg"):
             word = getattr(node, name, None)
