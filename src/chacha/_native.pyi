@@ -153,7 +153,7 @@ class Engine:
         champion_only: bool,
         share: float,
         rate: float,
-        payoff: Callable[[float, float, float, float], float] | None,
+        custom: tuple[Callable[[float, float, float, float], float], list[BaseException]] | None,
     ) -> None: ...
     def set_contest(
         self,

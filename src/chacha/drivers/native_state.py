@@ -78,7 +78,7 @@ def engine_gap(algorithm: Algorithm[Any], pool: LivePool, task: Task) -> str | N
 
 
 def engine_state(
-    algorithm: Algorithm[Any], pool: NativePool, task: Task, failures: list[Exception]
+    algorithm: Algorithm[Any], pool: NativePool, task: Task, failures: list[BaseException]
 ) -> EngineState:
     """Prepare the engine for an algorithm; the failures of a custom test are appended."""
     rules = engine_loss(task.loss_function)
@@ -140,7 +140,7 @@ class ContestEngineState:
     """The recommended rules: pairings, blends, the screen."""
 
     def __init__(
-        self, algorithm: Contest, pool: NativePool, loss: EngineLoss, failures: list[Exception]
+        self, algorithm: Contest, pool: NativePool, loss: EngineLoss, failures: list[BaseException]
     ) -> None:
         self.engine, rules = pool.engine, algorithm.rules
         self.screen: NativeScreen | None = NativeScreen(pool, rules.screening.looks)
@@ -168,7 +168,7 @@ class ContestEngineState:
             champion_only=isinstance(blending, ChampionServes),
             share=rules.screening.share,
             rate=rules.screening.rate,
-            payoff=custom_payoff(evidence, failures) if custom else None,
+            custom=(custom_payoff(evidence), failures) if custom else None,
         )
 
     @property
@@ -226,26 +226,18 @@ _fields_of_pairing, _fields_of_gain = _fields(Pairing), _fields(BlendGain)
 _fields_of_serving = _fields(Serving)
 
 
-def custom_payoff(
-    evidence: PairedBetting, failures: list[Exception]
-) -> Callable[[float, float, float, float], float]:
-    """Return the payoff of a block of examples by a custom test; if it fails, nothing is bet.
+def custom_payoff(evidence: PairedBetting) -> Callable[[float, float, float, float], float]:
+    """Return the payoff of a block of examples by a custom test.
 
-    >>> failures = []
-    >>> custom_payoff(PairedBetting(), failures)(0.5, 0.25, 0.5, -0.5)
+    >>> custom_payoff(PairedBetting())(0.5, 0.25, 0.5, -0.5)
     1.45
     """
 
     def payoff(mean: float, variance: float, gain: float, harm: float) -> float:
-        try:
-            bet = evidence.bet(mean, variance)
-            if mean == 0.0:
-                return 1.0
-            g, side = (gain, mean) if mean > 0.0 else (harm, -mean)
-            return float(evidence.payoff(bet, g, side))
-        except Exception as error:
-            failures.append(error)
-            return 1.0
+        bet = evidence.bet(mean, variance)
+        if mean > 0.0:
+            return float(evidence.payoff(bet, gain, mean))
+        return float(evidence.payoff(bet, harm, -mean)) if mean < 0.0 else 1.0
 
     return payoff
 
