@@ -3,11 +3,11 @@
     python benchmarks/model_memory.py [--models 300] [--examples 300] [--columns 5 20]
 
 A fresh process for each number of columns makes models with b = 5 and the default rules, derived
-features included, which learn
-dicts of floats with `learn_one`. The resident memory is measured after the first models, which also
-load what all models share, and after all of them; the difference is divided by their number. The
-engine's share is what it counts itself. Python's share is measured in another process with
-tracemalloc. The rest are the objects of the bindings and what the allocators round up.
+features included. They learn dicts of floats with `learn_one`. The resident memory is measured
+after the first models, which also load what all models share, and after all of them; the difference
+is divided by the number of models. The engine's share is what it counts itself
+(`NativePool.bytes`). The share of Python's objects is measured with tracemalloc, in another
+process. The rest belongs to the bindings' objects and to what allocators round up.
 """
 
 from __future__ import annotations
@@ -31,9 +31,7 @@ KIB = 1024
 def rows(columns: int, examples: int) -> list[tuple[dict[str, float], float]]:
     """Return records of normal values with labels that depend on a product."""
     rng = random.Random(0)
-    records = [
-        {f"x{i}": rng.gauss(0.0, 1.0) for i in range(columns)} for _ in range(examples)
-    ]
+    records = [{f"x{i}": rng.gauss(0.0, 1.0) for i in range(columns)} for _ in range(examples)]
     return [(x, x["x0"] * x["x1"] + x["x2"] + rng.gauss(0.0, 0.1)) for x in records]
 
 
@@ -66,7 +64,8 @@ def measure(columns: int, models: int, examples: int, traced: bool) -> dict[str,
     each = (after - before) / models / KIB
     if traced:
         return {"python": each}
-    engines = [model.pool.bytes for model in held[FIRST:]]
+    pools = [model.pool for model in held[FIRST:]]
+    engines = [pool.bytes for pool in pools if isinstance(pool, chacha.NativePool)]
     return {"resident": each, "engine": sum(engines) / models / KIB}
 
 
