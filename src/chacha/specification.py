@@ -13,6 +13,7 @@ from weakref import WeakValueDictionary
 
 from chacha.config.arguments import check_part, whole_number
 from chacha.config.config import Config
+from chacha.config.derived_groups import DerivedFeatures
 from chacha.config.space import Choice, Domain, Interactions, Space
 from chacha.drivers.native_dicts import DictPlans
 from chacha.errors import ConfigError
@@ -29,7 +30,7 @@ from chacha.tasks import Task, task_of
 __all__ = ["PaperSettings", "Rules", "Settings", "SpaceLike", "Specification", "split_settings"]
 
 Rules = ContestRules | PaperRules
-SpaceLike = Mapping[str, Interactions | Domain] | Space
+SpaceLike = Mapping[str, Interactions | DerivedFeatures | Domain] | Space
 
 
 class CommonSettings(TypedDict, total=False):

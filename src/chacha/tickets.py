@@ -119,8 +119,7 @@ may wait (max_pending), each until 100 later ones were issued (ticket_life)
         self._issuer = os.urandom(8)  # unlike that of any other model, also in other processes
         self._waiting: dict[int, P] = {}  # by number
         self._oldest = 0  # the least number that may wait
-        # The last that got their label: one more than `max_pending`, which put_back() may remove.
-        self._answered: deque[int] = deque(maxlen=min(self.max_pending + 1, MOST_ANSWERED))
+        self._answered: deque[int] | None = None  # the last that got their label
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -146,6 +145,8 @@ may wait (max_pending), each until 100 later ones were issued (ticket_life)
         if isinstance(ticket, Ticket) and ticket._issuer != self._issuer:
             self._waiting[number] = pending
             raise TicketError(f"ticket {number} belongs to another model")
+        if self._answered is None:  # one more than `max_pending`, which put_back() may remove
+            self._answered = deque(maxlen=min(self.max_pending + 1, MOST_ANSWERED))
         self._answered.append(number)
         if number == self._oldest:
             self._skip_answered()
@@ -154,6 +155,7 @@ may wait (max_pending), each until 100 later ones were issued (ticket_life)
     def put_back(self, number: int, pending: P) -> None:
         """Let the ticket that was taken last wait again: its label was refused."""
         self._waiting[number] = pending
+        assert self._answered is not None
         self._answered.pop()
         self._oldest = min(self._oldest, number)
 
@@ -175,7 +177,7 @@ may wait (max_pending), each until 100 later ones were issued (ticket_life)
         if not 0 <= number < self.next:
             text = number if isinstance(ticket, Ticket) else repr(ticket)
             return f"ticket {text} was never issued by this model"
-        if number in self._answered:
+        if self._answered is not None and number in self._answered:
             return f"ticket {number} already has its label; a label counts once"
         return (
             f"ticket {number} has expired, or got its label long ago: at most "

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
+from weakref import WeakValueDictionary
 
 from chacha.config.derived_groups import sorted_derived_names
 from chacha.data.vw_text import BREAKS_NAMES, escape
@@ -85,7 +86,10 @@ def _order(p: Product) -> tuple[int, Product]:
 _SLOTS = ("interactions", "values", "derived", "_key", "_hash")
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+_KNOWN: WeakValueDictionary[tuple[Any, ...], Config] = WeakValueDictionary()
+
+
+@dataclass(frozen=True, slots=True, repr=False, weakref_slot=True)
 class Config:
     """A configuration (c in the paper): products of groups, values of options, derived groups.
 
@@ -136,10 +140,13 @@ class Config:
     def _of(
         cls, products: Iterable[Product], values: Mapping[str, Value], derived: tuple[str, ...]
     ) -> Config:
-        """Return a configuration of parts that are canonical already."""
+        """Return a configuration of parts that are canonical already.
+
+        Equal ones are the same object, because many models try the same configurations.
+        """
         config = object.__new__(cls)
         config._set(products, dict(values), derived)
-        return config
+        return _KNOWN.setdefault(config._key, config)
 
     def __hash__(self) -> int:
         return self._hash

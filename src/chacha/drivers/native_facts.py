@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from sys import intern
 
 from chacha._native import Engine
 from chacha.config.config import Config
@@ -42,7 +43,7 @@ class NativeStreamFacts:
     @property
     def groups(self) -> Sequence[str]:
         """The names of all groups, sorted, including those without a feature yet."""
-        return sorted(self._engine.sizes)
+        return sorted(map(intern, self._engine.sizes))
 
     @property
     def sizes(self) -> Mapping[str, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from chacha.config.config import Config, Product
 from chacha.pools.native import NativePool
@@ -19,7 +20,6 @@ class NativeScreen:
         self.pool, self.engine, self.looks = pool, pool.engine, looks
         self._products: Sequence[Product] = ()
         self._sizes: Mapping[str, int] = {}
-        self._cells: dict[Product, int] = {}  # valid while the sizes are the same
         self._gains: Mapping[Product, float] | None = None
         self._widths, self._stale = Widths({}), True
 
@@ -65,15 +65,19 @@ class NativeScreen:
     def set(self, products: Sequence[Product], sizes: Mapping[str, int]) -> None:
         """Replace the candidates; `sizes` has the number of distinct features of each group."""
         self.pool.derive(p[0] for p in products if len(p) == 1)
-        if sizes != self._sizes:
-            self._cells.clear()
-        cells = self._cells
+        cells = _cells_for(frozenset(sizes.items()))
         for p in products:
             if p not in cells:
                 cells[p] = cells_for(p, sizes)
         self.engine.set_screen([(p, cells[p]) for p in products])
         self._products, self._sizes = products, sizes
         self.invalidate()
+
+
+@lru_cache(maxsize=16)
+def _cells_for(sizes: frozenset[tuple[str, int]]) -> dict[Product, int]:
+    """Return the numbers of cells of products, to be filled; models with equal sizes share them."""
+    return {}
 
 
 def _is_examined(pair: tuple[Product, float]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain, combinations, combinations_with_replacement, islice
 
 from chacha.config.config import Config, Product, product
@@ -12,6 +13,8 @@ from chacha.rules.contest.screening import CandidateScreen
 __all__ = ["ProductMoves"]
 
 MOST_LISTED = 100_000  # candidates beside one champion
+FEW_GROUPS = 100  # for as many, all pairs are kept
+MOST_SHARED = 16  # sets of groups
 
 
 class ProductMoves:
@@ -24,9 +27,6 @@ class ProductMoves:
 
     def __init__(self, order: int, squares: bool, best: int, few: int) -> None:
         self.order, self.squares, self.best, self.few = order, squares, best, few
-        self._groups: tuple[str, ...] = ()
-        self._pairs: tuple[list[Product], list[Product]] = ([], [])  # of these groups; with squares
-        self._with: dict[str, list[Product]] = {}  # the products of a group with every other
         self._ranked: tuple[Mapping[Product, float], Config, list[Product]] | None = None
         self._derived: tuple[object, list[Product]] | None = None
 
@@ -54,9 +54,10 @@ class ProductMoves:
 
     def _products(self, champion: Config, groups: Sequence[str]) -> Iterator[Product]:
         listed = set(champion.interactions)
-        pairs = combinations_with_replacement if self.squares else combinations
-        for p in pairs(sorted(groups), 2):
-            if p not in listed:
+        names = tuple(sorted(groups))
+        few = len(names) <= FEW_GROUPS
+        for p in _sorted_pairs(names) if few else combinations_with_replacement(names, 2):
+            if p not in listed and (self.squares or p[0] != p[1]):
                 yield p
         for name in champion.derived:
             for other in (*groups, *champion.derived):
@@ -70,7 +71,7 @@ class ProductMoves:
             for factor in chain(singles, champion.interactions if room > 1 else ()):
                 if len(factor) > room or not (self.squares or set(base).isdisjoint(factor)):
                     continue
-                longer = tuple(sorted((*base, *factor)))
+                longer = _longer(base, factor)
                 if longer not in listed:
                     listed.add(longer)
                     yield longer
@@ -80,7 +81,7 @@ class ProductMoves:
     ) -> Iterator[tuple[str, Sequence[Product]]]:
         """Yield names and lists of products to add at once; `most` limits the features."""
         if len(groups) * (len(groups) - 1) / 2 <= most:
-            pairs, and_squares = self._every_pair(groups)
+            pairs, and_squares = _every_pair(tuple(groups))
             yield "all pairs", pairs
             if self.squares:
                 yield "all pairs and squares", and_squares
@@ -91,29 +92,7 @@ class ProductMoves:
             if len(best) > 1:
                 yield f"best {count}", best[:count]
         for group in self._leaders(groups, screen) if len(groups) <= most else ():
-            yield f"all with {group}", self._every_with(group, groups)
-
-    def _every_pair(self, groups: Sequence[str]) -> tuple[list[Product], list[Product]]:
-        """Return all pairs of different groups, and the same with squares."""
-        self._drop_other(groups)
-        if not self._pairs[1]:
-            pairs = [product(pair) for pair in combinations(groups, 2)]
-            self._pairs = pairs, [*pairs, *((group, group) for group in groups)]
-        return self._pairs
-
-    def _every_with(self, group: str, groups: Sequence[str]) -> list[Product]:
-        """Return a group's products with every other, and with itself if there are squares."""
-        self._drop_other(groups)
-        if group not in self._with:
-            others = groups if self.squares else [other for other in groups if other != group]
-            self._with[group] = [product((group, other)) for other in others]
-        return self._with[group]
-
-    def _drop_other(self, groups: Sequence[str]) -> None:
-        """Drop the cached products of other groups."""
-        if self._groups != tuple(groups):
-            self._groups, self._pairs = tuple(groups), ([], [])
-            self._with.clear()
+            yield f"all with {group}", _every_with(group, tuple(groups), self.squares)
 
     def _derived_pairs(self, champion: Config, groups: Sequence[str]) -> list[Product]:
         key = champion.derived, tuple(groups)
@@ -131,3 +110,42 @@ class ProductMoves:
                 for group in dict.fromkeys(p):
                     sums[group] = sums.get(group, 0.0) + gain
         return sorted(sums, key=lambda group: -sums[group])[:1]
+
+
+# Models with the same groups share these lists, so that thousands of models hold each product once.
+
+
+@lru_cache(maxsize=MOST_SHARED)
+def _sorted_pairs(groups: tuple[str, ...]) -> tuple[Product, ...]:
+    """Return all pairs of groups in order, those of a group and itself included."""
+    return tuple(combinations_with_replacement(groups, 2))
+
+
+@lru_cache(maxsize=4096)
+def _longer(base: Product, factor: Product) -> Product:
+    """Return the product of two products."""
+    return tuple(sorted((*base, *factor)))
+
+
+@lru_cache(maxsize=MOST_SHARED)
+def _every_pair(groups: tuple[str, ...]) -> tuple[Sequence[Product], Sequence[Product]]:
+    """Return all pairs of different groups, and the same with squares.
+
+    >>> _every_pair(("a", "b"))
+    ((('a', 'b'),), (('a', 'b'), ('a', 'a'), ('b', 'b')))
+    """
+    same = {p: p for p in _sorted_pairs(groups)} if len(groups) <= FEW_GROUPS else {}
+    pairs = tuple(same.get(p := product(pair), p) for pair in combinations(groups, 2))
+    squares = ((group, group) for group in groups)
+    return pairs, (*pairs, *(same.get(p, p) for p in squares))
+
+
+@lru_cache(maxsize=MOST_SHARED * 4)
+def _every_with(group: str, groups: tuple[str, ...], squares: bool) -> Sequence[Product]:
+    """Return a group's products with every other, and with itself if there are squares.
+
+    >>> _every_with("b", ("a", "b"), squares=True)
+    (('a', 'b'), ('b', 'b'))
+    """
+    others = groups if squares else [other for other in groups if other != group]
+    return tuple(product((group, other)) for other in others)

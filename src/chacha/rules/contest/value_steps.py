@@ -45,11 +45,19 @@ class ValueSteps:
 
     def __init__(self, domains: Mapping[str, Domain], seed: int) -> None:
         self.domains = dict(domains)
-        self.rng = Random(f"steps:{seed}")
+        self._seed = seed
+        self._rng: Random | None = None  # made when it is needed: it is large
         self.first = self.step = STEP * math.sqrt(max(len(self.domains), 1))
         self.direction = self._direction()
         self.drawn: dict[tuple[str, float], float] = {}  # draws for words, which have no direction
         self._round: tuple[Mapping[str, Value], list[Point]] | None = None
+
+    @property
+    def rng(self) -> Random:
+        """The random numbers of directions and draws."""
+        if self._rng is None:
+            self._rng = Random(f"steps:{self._seed}")
+        return self._rng
 
     def around(self, values: Mapping[str, Value]) -> list[Point]:
         """Return the points of this round around `values`, without duplicates."""

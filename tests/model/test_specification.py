@@ -1,0 +1,189 @@
+"""What models with equal constructor arguments share, and that sharing changes nothing."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+import chacha
+from chacha import ChaCha, Config, ContestRules, PaperRules, ReferencePool
+from chacha.errors import ConfigError
+from chacha.rules.contest import Blending, Moves
+from chacha.specification import Specification
+from tests.support.fast_rules import KEEN
+from tests.support.native_runs import lines_of, state
+
+SPACE = {"interactions": chacha.Interactions(), "learning_rate": chacha.LogUniform(0.01, 1.0)}
+
+
+def oracle(champion: Config, groups: Sequence[str]) -> list[Config]:
+    return [champion.with_product(groups[:2])]
+
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "defaults": {},
+    "budget": {"budget": 3},
+    "seed": {"seed": 1},
+    "rules": {"rules": ContestRules(evidence=KEEN, blending=Blending(burn_in=10))},
+    "oracle": {"rules": ContestRules(oracle=oracle)},
+    "paper": {"rules": PaperRules()},
+    "authors": {"rules": PaperRules.authors()},
+    "loss": {"loss": chacha.Quantile(0.9)},
+    "space": {"space": dict(SPACE)},
+    "init": {"init": {"learning_rate": 0.25, "interactions": [("a", "b")]}},
+    "features": {"space": {**SPACE, "features": chacha.DerivedFeatures(knots=8)}},
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_equal_arguments_give_the_same_specification(name: str) -> None:
+    one, two = ChaCha(**SETTINGS[name]), ChaCha(**SETTINGS[name])
+    assert one.specification is two.specification
+    assert one.specification.algorithm is two.specification.algorithm
+    others = [ChaCha(**settings) for key, settings in SETTINGS.items() if key != name]
+    assert all(other.specification is not one.specification for other in others)
+
+
+def test_values_of_other_types_are_other_arguments() -> None:
+    rates = [ChaCha(init={"learning_rate": value}) for value in (1, 1.0)]
+    assert rates[0].specification is not rates[1].specification
+    words = [ChaCha(init={"noconstant": value}).specification for value in (True, False, True)]
+    assert words[0] is words[2] is not words[1]
+
+
+def test_order_does_not_matter_and_later_changes_of_arguments_do_not_either() -> None:
+    init: dict[str, Any] = {"l1": 1e-6, "learning_rate": 0.25}
+    one = ChaCha(init=init)
+    two = ChaCha(init=dict(reversed(init.items())))
+    assert one.specification is two.specification
+    init["l1"] = 5.0
+    assert ChaCha(init=init).specification is not one.specification
+    assert one.initial.values["l1"] == 1e-6
+
+
+def test_other_pools_are_other_specifications() -> None:
+    pool = ReferencePool()
+    native, reference = ChaCha(), ChaCha(pool=pool)
+    assert native.specification is not reference.specification
+    assert ChaCha(pool=ReferencePool()).specification is not reference.specification
+
+
+def test_arguments_without_a_hash_are_not_shared() -> None:
+    class Listed(list[Any]):
+        __hash__ = None
+
+        def __call__(self, champion: Config, groups: Sequence[str]) -> list[Config]:
+            return []
+
+    proposals = Listed()
+    rules = ContestRules(oracle=proposals)
+    assert ChaCha(rules=rules).examples == ChaCha(rules=rules).examples == 0
+
+
+def test_a_specification_goes_with_its_last_model() -> None:
+    models = [ChaCha(seed=987_654) for _ in range(3)]
+    specification = weakref.ref(models[0].specification)
+    models.pop()
+    assert specification() is not None
+    models.clear()
+    gc.collect()
+    assert specification() is None
+
+
+def test_models_that_share_a_specification_do_not_influence_each_other() -> None:
+    """They decide as if each were alone, whatever the others learn."""
+    streams = [lines_of(name, 400, seed) for seed, name in enumerate(("interactions", "fried"))]
+    alone = []
+    for lines in streams:
+        model = ChaCha(rules=ContestRules(evidence=KEEN, first_lease=20), seed=7)
+        model.run(chacha.sources.Rows(lines))
+        alone.append(state(model))
+        del model
+    together = [ChaCha(rules=ContestRules(evidence=KEEN, first_lease=20), seed=7) for _ in streams]
+    assert together[0].specification is together[1].specification
+    for pair in zip(*streams, strict=True):
+        for model, line in zip(together, pair, strict=True):
+            model.learn_one(line)
+    assert [state(model) for model in together] == alone
+
+
+def test_several_numbers_are_drawn_by_each_model_alone() -> None:
+    space: dict[str, Any] = {**SPACE, "power_t": chacha.Uniform(0.1, 0.9)}
+    one, two = (
+        ChaCha(rules=ContestRules(evidence=KEEN, first_lease=20), space=space) for _ in range(2)
+    )
+    lines = lines_of("interactions", 400)
+    one.run(chacha.sources.Rows(lines))
+    two.run(chacha.sources.Rows(lines))
+    assert one.decisions == two.decisions
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ("paper", "rules must be an object such as ContestRules"),
+        (ContestRules, "rules must be an object such as ContestRules"),
+        (5, "rules must be an object such as ContestRules"),
+    ],
+)
+def test_wrong_rules_are_refused(rules: Any, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        ChaCha(rules=rules)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"evidence": chacha.SampleComplexity()}, "evidence must be an object such as Paired"),
+        ({"evidence": chacha.PairedBetting}, "evidence must be an object such as Paired"),
+        ({"blending": "none"}, "blending must be an object such as Blending"),
+        ({"screening": 0.1}, "screening must be an object such as Screening"),
+        ({"starting": "empty"}, "starting must be an object such as HeadStart"),
+        ({"oracle": 5}, "oracle must be an object such as a function"),
+        ({"first_lease": 0}, "first_lease must be a whole number of at least 1"),
+        ({"first_lease": 1.5}, "first_lease must be a whole number of at least 1"),
+    ],
+)
+def test_wrong_parts_of_the_recommended_rules_are_refused(
+    settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        ContestRules(**settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"evidence": chacha.PairedBetting()}, "evidence must be an object such as Sample"),
+        ({"algorithm": "exhaustive"}, "algorithm must be a class such as Exhaustive"),
+        ({"algorithm": ChaCha}, "algorithm must be a class such as Exhaustive"),
+        ({"oracle": Moves(chacha.Space(None, {}))}, "oracle must be an object such as a function"),
+        ({"lease_factor": 0}, "lease_factor must be a whole number of at least 1"),
+    ],
+)
+def test_wrong_parts_of_the_papers_rules_are_refused(
+    settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        PaperRules(**settings)
+
+
+def test_the_papers_rules_have_no_derived_features() -> None:
+    space: dict[str, Any] = {
+        "interactions": chacha.Interactions(),
+        "features": chacha.DerivedFeatures(),
+    }
+    with pytest.raises(ConfigError, match="features are for the recommended rules"):
+        ChaCha(rules=PaperRules(), space=space)
+
+
+def test_presets_are_sugar() -> None:
+    rules = PaperRules(chacha.SampleComplexity(scale=0.1), lease_factor=2)
+    sugar = ChaCha.paper(evidence=chacha.SampleComplexity(scale=0.1), lease_factor=2, budget=3)
+    assert sugar.specification is ChaCha(rules=rules, budget=3).specification
+    assert ChaCha.flaml().specification is ChaCha(rules=PaperRules.authors()).specification
+    assert Specification.of(chacha.NativePool()) is ChaCha().specification
