@@ -93,7 +93,7 @@ void bind_contest(nb::class_<PyEngine>& type) {
             if (coin) std::tie(rules.seed, rules.coin_block) = *coin;
             const auto held = self.lock();
             self.engine().set_contest_rules(
-                ServedLoss::named(loss.first, loss.second), rules,
+                ServedLoss::named(loss.first, loss.second), std::move(rules),
                 {burn_in, early, decay, standard_errors, blend_clip, tolerance, champion_only},
                 share, rate);
           },
