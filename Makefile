@@ -59,6 +59,7 @@ bench: $(READY) ## Speed and memory beside the peers (DATA=DIR for real streams)
 	$(BIN)/python benchmarks/ask_tell.py
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/memory.py
+	$(BIN)/python benchmarks/model_memory.py
 
 OUT ?= out/paper
 

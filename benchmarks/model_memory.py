@@ -3,11 +3,11 @@
     python benchmarks/model_memory.py [--models 300] [--examples 300] [--columns 5 20]
 
 A fresh process for each number of columns makes models with b = 5 and the default rules, derived
-features included, which learn
-dicts of floats with `learn_one`. The resident memory is measured after the first models, which also
-load what all models share, and after all of them; the difference is divided by their number. The
-engine's share is what it counts itself. Python's share is measured in another process with
-tracemalloc. The rest are the objects of the bindings and what the allocators round up.
+features included. They learn dicts of floats with `learn_one`. The resident memory is measured
+after the first models, which also load what all models share, and after all of them; the difference
+is divided by the number of models. The engine's share is what it counts itself
+(`NativePool.bytes`). The share of Python's objects is measured with tracemalloc, in another
+process. The rest belongs to the bindings' objects and to what allocators round up.
 """
 
 from __future__ import annotations
@@ -31,15 +31,13 @@ KIB = 1024
 def rows(columns: int, examples: int) -> list[tuple[dict[str, float], float]]:
     """Return records of normal values with labels that depend on a product."""
     rng = random.Random(0)
-    records = [
-        {f"x{i}": rng.gauss(0.0, 1.0) for i in range(columns)} for _ in range(examples)
-    ]
+    records = [{f"x{i}": rng.gauss(0.0, 1.0) for i in range(columns)} for _ in range(examples)]
     return [(x, x["x0"] * x["x1"] + x["x2"] + rng.gauss(0.0, 0.1)) for x in records]
 
 
-def learned(stream: list[tuple[dict[str, float], float]], seed: int) -> chacha.ChaCha:
-    """Return a model that has learned a stream."""
-    model = chacha.ChaCha(budget=BUDGET, seed=seed)
+def learned(stream: list[tuple[dict[str, float], float]]) -> chacha.ChaCha:
+    """Return a model that has learned a stream; all have the same arguments, as keyed models do."""
+    model = chacha.ChaCha(budget=BUDGET)
     for x, y in stream:
         model.learn_one(x, y)
     return model
@@ -55,18 +53,19 @@ def resident() -> int:
 def measure(columns: int, models: int, examples: int, traced: bool) -> dict[str, float]:
     """Return the KiB of one model more in this process; `traced`: those of Python's objects."""
     stream = rows(columns, examples)
-    held = [learned(stream, seed) for seed in range(FIRST)]
+    held = [learned(stream) for _ in range(FIRST)]
     gc.collect()
     if traced:
         tracemalloc.start()
     before = tracemalloc.get_traced_memory()[0] if traced else resident()
-    held += [learned(stream, FIRST + i) for i in range(models)]
+    held += [learned(stream) for _ in range(models)]
     gc.collect()
     after = tracemalloc.get_traced_memory()[0] if traced else resident()
     each = (after - before) / models / KIB
     if traced:
         return {"python": each}
-    engines = [model.pool.bytes for model in held[FIRST:]]
+    pools = [model.pool for model in held[FIRST:]]
+    engines = [pool.bytes for pool in pools if isinstance(pool, chacha.NativePool)]
     return {"resident": each, "engine": sum(engines) / models / KIB}
 
 

@@ -122,9 +122,9 @@ class Engine:
         champion_only: bool,
         share: float,
         rate: float,
-        payoff: Callable[[float, float, float, float], float] | None,
+        custom: tuple[Callable[[float, float, float, float], float], list[Any]] | None,
     ) -> None:
-        """Set the rules; `payoff` is a test of mean, variance, gain and harm."""
+        """Set the rules; a custom test gets mean, variance, gain and harm."""
 
     def set_contest(
         self,

@@ -132,11 +132,11 @@ def test_false_means_false() -> None:
 
 def test_copies_are_made_if_declared() -> None:
     """A pool with the methods makes no copies unless it declares that it does."""
-    made: list[Config] = []
+    started: list[Config] = []
 
     class Counting(ReferencePool):
         def copy(self, source: Config, config: Config, damping: float = 0.0) -> None:
-            made.append(config)
+            started.append(config)
             super().copy(source, config, damping)
 
     class Silent(Counting):
@@ -144,12 +144,12 @@ def test_copies_are_made_if_declared() -> None:
         def capabilities(self) -> Capabilities:
             return Capabilities()
 
-    for pool, copied in ((Counting(), True), (Silent(), False)):
-        made.clear()
+    for pool, declared in ((Counting(), True), (Silent(), False)):
+        started.clear()
         ChaCha(pool=pool, space={"interactions": Interactions()}).run(
             "synth:interactions", limit=30
         )
-        assert bool(made) == copied
+        assert bool(started) == declared
 
 
 def test_the_engine_runs_a_subclass_that_declares_it() -> None:

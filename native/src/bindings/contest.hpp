@@ -49,6 +49,7 @@ std::vector<std::string> field_names() {
 
 using ChallengerTuple = std::tuple<std::uint32_t, std::int64_t, Fields, Fields>;
 using CustomTest = nb::typed<nb::callable, double(double, double, double, double)>;
+using Failures = nb::typed<nb::list, nb::any>;
 
 ContestState contest_state(std::uint32_t champion, std::int64_t charged, double level,
                            bool decide_anyway, const nb::tuple& serving,
@@ -61,19 +62,21 @@ ContestState contest_state(std::uint32_t champion, std::int64_t charged, double 
   return state;
 }
 
-// A custom test of Python's. Errors count as no bet; the adapter in Python reports them.
-auto custom_test(CustomTest payoff) {
-  return [payoff = std::move(payoff)](double mean, double variance, double gain, double harm) {
+// A custom test of Python's. If it raises an exception, nothing is bet and the exception is
+// appended to `failures`: the example is learned as a whole.
+auto custom_test(CustomTest payoff, Failures failures) {
+  return [payoff = std::move(payoff), failures = std::move(failures)](double mean, double variance,
+                                                                      double gain, double harm) {
     const nb::gil_scoped_acquire gil;
     try {
       return nb::cast<double>(payoff(mean, variance, gain, harm));
     } catch (nb::python_error& error) {
-      if (error.matches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();  // after this call
-      return 1.0;
-    } catch (const std::exception&) {
-      PyErr_Clear();
-      return 1.0;
+      PyList_Append(failures.ptr(), error.value().ptr());
+    } catch (const std::exception& error) {
+      nb::object raised = nb::module_::import_("builtins").attr("TypeError")(error.what());
+      PyList_Append(failures.ptr(), raised.ptr());
     }
+    return 1.0;
   };
 }
 
@@ -86,11 +89,11 @@ void bind_contest(nb::class_<PyEngine>& type) {
              std::optional<std::pair<std::uint64_t, std::int64_t>> coin, std::int64_t burn_in,
              std::int64_t early, double decay, double standard_errors, double blend_clip,
              double tolerance, bool champion_only, double share, double rate,
-             std::optional<CustomTest> payoff) {
+             std::optional<std::pair<CustomTest, Failures>> custom) {
             PairedBetting rules{margin,     block,    clip,    block_clip, most,
                                 eliminates, patience, warm_up, bernstein,  coin.has_value(),
                                 0,          1,        {}};
-            if (payoff) rules.custom = custom_test(std::move(*payoff));
+            if (custom) rules.custom = custom_test(custom->first, custom->second);
             if (coin) std::tie(rules.seed, rules.coin_block) = *coin;
             const auto held = self.lock();
             self.engine().set_contest_rules(
@@ -101,8 +104,8 @@ void bind_contest(nb::class_<PyEngine>& type) {
           nb::kw_only(), "loss"_a, "margin"_a, "block"_a, "clip"_a, "block_clip"_a, "most"_a,
           "eliminates"_a, "patience"_a, "warm_up"_a, "bernstein"_a, "coin"_a.none(), "burn_in"_a,
           "early"_a, "decay"_a, "standard_errors"_a, "blend_clip"_a, "tolerance"_a,
-          "champion_only"_a, "share"_a, "rate"_a, "payoff"_a.none(),
-          "Set the rules; `payoff` is a test of mean, variance, gain and harm.")
+          "champion_only"_a, "share"_a, "rate"_a, "custom"_a.none(),
+          "Set the rules; a custom test gets mean, variance, gain and harm.")
       .def(
           "set_contest",
           [](PyEngine& self, std::uint32_t champion, std::int64_t charged, double level,

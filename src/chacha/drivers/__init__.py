@@ -17,7 +17,7 @@ from chacha.tasks import Task
 
 __all__ = ["Chunk", "LiveModel", "ServedPredictions", "Step", "Summary", "make_driver"]
 
-SLOWER = "about 50"  # measured: see docs/engine.md
+SLOWER = "15 to 70"  # docs/engine.md
 
 
 class SlowPathWarning(UserWarning):
@@ -44,10 +44,10 @@ def make_driver(algorithm: Algorithm[Any], pool: LivePool, task: Task, **setting
     """
     if not isinstance(pool, NativePool):
         return PythonDriver(algorithm, pool, task, **settings)
-    gap = engine_gap(algorithm, pool, task)
+    gap = engine_gap(algorithm, task)
     if gap is None and runs_in_engine(pool):
         return NativeDriver(algorithm, pool, task, **settings)
     gap = gap or f"the pool {type(pool).__name__} is not built in"
-    note = f"slower by a factor of {SLOWER}: {gap}, so every example passes through Python"
-    warnings.warn(note, SlowPathWarning, stacklevel=4)
+    note = f"{SLOWER} times slower than the engine: {gap}, so every example goes through Python"
+    warnings.warn(note, SlowPathWarning, stacklevel=3)
     return PythonDriver(algorithm, pool, task, notes=[note], **settings)

@@ -77,7 +77,7 @@ class Driver(ABC):
         self.decisions: deque[Decision] = deque(maxlen=keep_decisions)
         self.published = Published(self.initial, (), ())
         self._state: RulesState = algorithm.start()
-        self._failures: list[Exception] = []  # of the oracle and of starts, raised after the step
+        self._failures: list[BaseException] = []  # of custom parts, raised after the step
         self._incarnations: dict[Config, int] = {self.initial: 0}
         self._next_incarnation = 1
         self._begun = False

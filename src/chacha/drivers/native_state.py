@@ -15,7 +15,6 @@ from typing import Any, Protocol
 from chacha.config.config import Config
 from chacha.drivers.native_screen import NativeScreen
 from chacha.losses import EngineLoss, engine_loss
-from chacha.pools.base import LivePool
 from chacha.pools.native import NativePool
 from chacha.rules.algorithm import Algorithm, RulesState
 from chacha.rules.contest.betting import MASK, PairedBernstein, PairedBetting, Pairing
@@ -53,32 +52,44 @@ class EngineState(Protocol):
         """The models that serve the next example, by number."""
 
 
-def engine_gap(algorithm: Algorithm[Any], pool: LivePool, task: Task) -> str | None:
-    """Return why the engine cannot run a model of the native pool; None if it can.
+def engine_gap(algorithm: Algorithm[Any], task: Task) -> str | None:
+    """Return why the engine cannot run an algorithm; None if it can.
 
     The engine implements the built-in parts. A custom oracle runs beside it in any case, and so
-    does a subclass of :class:`PairedBetting` that changes `needed`, `bet` or `payoff` only.
+    does a subclass of :class:`PairedBetting`, whose bets it asks for.
     """
-    loss = task.loss_function
-    if engine_loss(loss) is None:
-        return f"the loss {type(loss).__name__} is not built in"
+    if engine_loss(task.loss_function) is None:
+        return f"the loss {type(task.loss_function).__name__} is not built in"
     if isinstance(algorithm, ChampionChallengers):
-        for name in ("charge", "bound", "serve", "served_by", "decide"):
-            if getattr(type(algorithm), name) is not getattr(ChampionChallengers, name):
-                return f"{type(algorithm).__name__} has its own {name}()"
-        if type(algorithm.rules.evidence) is not SampleComplexity:
-            return f"the evidence {type(algorithm.rules.evidence).__name__} is not built in"
+        names = ("charge", "bound", "serve", "served_by", "decide")
+        if (name := _overridden(algorithm, ChampionChallengers, *names)) is not None:
+            return f"the algorithm {name} is not the built-in one"
+        evidence = algorithm.rules.evidence
+        if not isinstance(evidence, SampleComplexity):
+            return f"the evidence {type(evidence).__name__} is not built in"
+        if (name := _overridden(evidence, SampleComplexity, "bound")) is not None:
+            return f"the evidence {name} is not the built-in one"
         return None
     assert isinstance(algorithm, Contest)
     if type(algorithm) is not Contest:
         return f"the algorithm {type(algorithm).__name__} is not built in"
-    if type(algorithm.rules.blending) not in (Blending, ChampionServes):
-        return f"the blending {type(algorithm.rules.blending).__name__} is not built in"
+    blending = algorithm.rules.blending
+    base = ChampionServes if isinstance(blending, ChampionServes) else Blending
+    if (name := _overridden(blending, base, "choose", "decay")) is not None:
+        return f"the blending {name} is not the built-in one"
+    return None
+
+
+def _overridden(value: object, base: type, *names: str) -> str | None:
+    """Return the first of these attributes that the class of a value does not share with `base`."""
+    for name in names:
+        if getattr(type(value), name) is not getattr(base, name):
+            return f"{type(value).__name__}.{name}"
     return None
 
 
 def engine_state(
-    algorithm: Algorithm[Any], pool: NativePool, task: Task, failures: list[Exception]
+    algorithm: Algorithm[Any], pool: NativePool, task: Task, failures: list[BaseException]
 ) -> EngineState:
     """Prepare the engine for an algorithm; the failures of a custom test are appended."""
     rules = engine_loss(task.loss_function)
@@ -140,7 +151,7 @@ class ContestEngineState:
     """The recommended rules: pairings, blends, the screen."""
 
     def __init__(
-        self, algorithm: Contest, pool: NativePool, loss: EngineLoss, failures: list[Exception]
+        self, algorithm: Contest, pool: NativePool, loss: EngineLoss, failures: list[BaseException]
     ) -> None:
         self.engine, rules = pool.engine, algorithm.rules
         self.screen: NativeScreen | None = NativeScreen(pool, rules.screening.looks)
@@ -168,7 +179,7 @@ class ContestEngineState:
             champion_only=isinstance(blending, ChampionServes),
             share=rules.screening.share,
             rate=rules.screening.rate,
-            payoff=custom_payoff(evidence, failures) if custom else None,
+            custom=(custom_payoff(evidence), failures) if custom else None,
         )
 
     @property
@@ -226,26 +237,18 @@ _fields_of_pairing, _fields_of_gain = _fields(Pairing), _fields(BlendGain)
 _fields_of_serving = _fields(Serving)
 
 
-def custom_payoff(
-    evidence: PairedBetting, failures: list[Exception]
-) -> Callable[[float, float, float, float], float]:
-    """Return the payoff of a block of examples by a custom test; if it fails, nothing is bet.
+def custom_payoff(evidence: PairedBetting) -> Callable[[float, float, float, float], float]:
+    """Return the payoff of a block of examples by a custom test.
 
-    >>> failures = []
-    >>> custom_payoff(PairedBetting(), failures)(0.5, 0.25, 0.5, -0.5)
+    >>> custom_payoff(PairedBetting())(0.5, 0.25, 0.5, -0.5)
     1.45
     """
 
     def payoff(mean: float, variance: float, gain: float, harm: float) -> float:
-        try:
-            bet = evidence.bet(mean, variance)
-            if mean == 0.0:
-                return 1.0
-            g, side = (gain, mean) if mean > 0.0 else (harm, -mean)
-            return float(evidence.payoff(bet, g, side))
-        except Exception as error:
-            failures.append(error)
-            return 1.0
+        bet = evidence.bet(mean, variance)
+        if mean > 0.0:
+            return float(evidence.payoff(bet, gain, mean))
+        return float(evidence.payoff(bet, harm, -mean)) if mean < 0.0 else 1.0
 
     return payoff
 

@@ -1,0 +1,259 @@
+"""One model in several threads, and signals in the middle of its steps."""
+
+from __future__ import annotations
+
+import math
+import random
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import pytest
+
+import chacha
+from chacha import ChaCha, NativePool, ReferencePool
+from chacha.rules.contest import ContestState
+from chacha.tickets import Ticket
+from tests.support.fast_rules import EAGER, KEEN
+from tests.support.models import contest_model
+
+SPACE = {"interactions": chacha.Interactions(), "learning_rate": chacha.LogUniform(0.01, 10.0)}
+
+
+def rows(n: int, seed: int = 0) -> list[tuple[dict[str, float], float]]:
+    """Dicts of four columns, of which two make a product."""
+    rng = random.Random(seed)
+    found = []
+    for _ in range(n):
+        x = {name: rng.uniform(-1, 1) for name in "abcd"}
+        found.append((x, 4 * x["a"] * x["b"] + x["c"] + rng.gauss(0, 0.1)))
+    return found
+
+
+def check(model: ChaCha) -> None:
+    """Read everything, and raise an error if a value is torn."""
+    live, state, served, summary = model.live, model.state, model.served, model.summary()
+    assert [each.champion for each in live] == [True] + [False] * (len(live) - 1)
+    assert len({each.config for each in live}) == len(live) <= model.budget
+    assert served.n == round(served.weight) <= model.examples
+    assert model.loss is None or math.isfinite(model.loss)
+    assert summary.decisions >= summary.promotions
+    assert summary.loss is None or summary.loss > 0
+    assert isinstance(state, ContestState)
+    assert state.champion not in state.challengers
+    assert state.serving.other is None or state.serving.other in state.challengers
+    assert all(each.pairing.n <= state.t for each in state.challengers.values())
+    assert all(each.pairing.odds > 0 for each in state.challengers.values())
+    assert model.settings["budget"] == model.budget
+    assert model.champion is not None
+    assert len(model.challengers) < model.budget
+
+
+@contextmanager
+def threads(count: int, work: Callable[[], Any]) -> Iterator[list[BaseException]]:
+    """Call `work` again and again in so many threads; yields what they raised."""
+    stop, errors = threading.Event(), list[BaseException]()
+
+    def repeat() -> None:
+        try:
+            while not stop.wait(0.001):
+                work()
+        except BaseException as error:
+            errors.append(error)
+
+    running = [threading.Thread(target=repeat) for _ in range(count)]
+    for thread in running:
+        thread.start()
+    try:
+        yield errors
+    finally:
+        stop.set()
+        for thread in running:
+            thread.join()
+
+
+def learn_half_a_million(model: ChaCha) -> None:
+    for x, y in rows(20_000):
+        model.learn_one(x, y)
+    model.run("synth:interactions,n=480000,seed=3")
+
+
+def test_readers_change_nothing_and_see_whole_values() -> None:
+    """One writer, four readers, half a million examples."""
+    alone, read = ChaCha(), ChaCha()
+    learn_half_a_million(alone)
+    reads = 0
+
+    def look() -> None:
+        nonlocal reads
+        check(read)
+        reads += 1
+
+    with threads(4, look) as errors:
+        learn_half_a_million(read)
+    assert errors == []
+    assert reads > 50
+    assert read.examples == alone.examples == 500_000
+    assert read.decisions == alone.decisions
+    assert read.served == alone.served
+    assert read.live == alone.live
+
+
+def test_predictions_of_other_threads_are_those_between_two_examples() -> None:
+    stream, x = rows(15_000), {"a": 0.5, "b": -0.5, "c": 0.25, "d": 0.1}
+    alone, model = (contest_model(evidence=KEEN, blending=EAGER, first_lease=50) for _ in range(2))
+    expected = {alone.predict_one(x)}
+    for row in stream:
+        alone.learn_one(*row)
+        expected.add(alone.predict_one(x))
+    seen = []
+    with threads(3, lambda: seen.append(model.predict_one(x))) as errors:
+        for row in stream:
+            model.learn_one(*row)
+    assert errors == []
+    assert len(seen) > 5
+    assert set(seen) <= expected
+    assert model.decisions == alone.decisions
+
+
+def at_once(count: int, work: Callable[[int], None]) -> None:
+    """Call `work` in several threads that begin together."""
+    barrier, errors = threading.Barrier(count), list[BaseException]()
+
+    def begin(number: int) -> None:
+        barrier.wait()
+        try:
+            work(number)
+        except BaseException as error:
+            errors.append(error)
+
+    running = [threading.Thread(target=begin, args=(number,)) for number in range(count)]
+    for thread in running:
+        thread.start()
+    for thread in running:
+        thread.join()
+    assert errors == []
+
+
+@pytest.mark.parametrize("pool", [NativePool, ReferencePool])
+def test_many_threads_learn_and_nothing_is_lost(pool: Callable[[], Any]) -> None:
+    n = 1500 if pool is NativePool else 60
+    model = contest_model(pool=pool(), evidence=KEEN, first_lease=40, space=SPACE)
+
+    def work(number: int) -> None:
+        for x, y in rows(n, seed=number):
+            if number % 2:
+                model.learn_one(x, y)
+            else:
+                line = f"{y} " + " ".join(f"|{name} {name}:{value}" for name, value in x.items())
+                model.learn_one(line)
+
+    at_once(4, work)
+    assert model.examples == model.served.n == 4 * n
+    check(model)
+    assert set(model.pool.live) == {each.config for each in model.live}
+
+
+@pytest.mark.parametrize("pool", [NativePool, ReferencePool])
+def test_many_threads_ask_and_every_ticket_is_unique(pool: Callable[[], Any]) -> None:
+    n = 500 if pool is NativePool else 40
+    model = contest_model(pool=pool(), evidence=KEEN, first_lease=40, space=SPACE)
+    issued: list[Ticket] = []
+
+    def work(number: int) -> None:
+        waiting = []
+        for x, y in rows(n, seed=number):
+            ticket = model.ask(x)
+            issued.append(ticket)
+            waiting.append((ticket, y))
+            if len(waiting) == 5:
+                model.tell(*waiting.pop(number % 5))
+        for ticket, y in waiting:
+            model.tell(ticket, y)
+
+    at_once(4, work)
+    assert len({ticket.number for ticket in issued}) == len(issued) == 4 * n
+    assert (model.examples, model.pending) == (4 * n, 0)
+    check(model)
+
+
+class TimeUp(Exception):
+    """Raised by the handler of an alarm."""
+
+
+@contextmanager
+def alarms() -> Iterator[None]:
+    def handler(number: int, frame: Any) -> None:
+        raise TimeUp
+
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("kind", ["native", "paper", "reference", "custom test"])
+def test_an_exception_of_a_signal_handler_leaves_a_working_model(kind: str) -> None:
+    """The alarm may come anywhere: in a step, in a decision, in a slow path, between two."""
+
+    class Odd(chacha.PairedBetting):
+        def bet(self, mean: float, variance: float) -> float:
+            return super().bet(mean, variance)
+
+    keen = {"evidence": KEEN, "first_lease": 10, "space": SPACE}
+    rounds = 150 if kind != "reference" else 40
+    rng, interrupted = random.Random(3), 0
+    stream = iter(rows(200_000))
+    makers: dict[str, Callable[[], ChaCha]] = {
+        "native": lambda: contest_model(**keen),
+        "paper": lambda: ChaCha.paper(evidence=chacha.SampleComplexity(scale=0.001)),
+        "reference": lambda: contest_model(pool=ReferencePool(), **keen),
+        "custom test": lambda: contest_model(**{**keen, "evidence": Odd(block=2, patience=30)}),
+    }
+    model = makers[kind]()
+    with alarms():
+        for _ in range(rounds):
+            with suppress(TimeUp):
+                signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-4, 4e-3))
+                try:
+                    while True:
+                        model.learn_one(*next(stream))
+                except TimeUp:
+                    interrupted += 1
+                    raise
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    assert interrupted == rounds
+    before = model.examples
+    for _ in range(200):
+        model.learn_one(*next(stream))
+    assert model.examples == before + 200 == model.served.n
+    assert set(model.pool.live) == {each.config for each in model.live}
+    assert math.isfinite(model.predict_one(next(stream)[0]))
+
+
+def test_a_handler_may_use_the_model() -> None:
+    """It runs between steps, never in the middle of one."""
+    model, predictions = contest_model(evidence=KEEN, first_lease=10), list[float]()
+    x = rows(1)[0][0]
+
+    def handler(number: int, frame: Any) -> None:
+        predictions.append(model.predict_one(x))
+
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 5e-4, 5e-4)
+        for row in rows(6000):
+            model.learn_one(*row)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    alone = contest_model(evidence=KEEN, first_lease=10)
+    for row in rows(6000):
+        alone.learn_one(*row)
+    assert len(predictions) > 5
+    assert all(map(math.isfinite, predictions))
+    assert model.decisions == alone.decisions
