@@ -8,7 +8,7 @@ WORKERS ?= auto
 FUZZ ?= 20
 
 .DEFAULT_GOAL := help
-.PHONY: help run test native-test check bench paper docs clean
+.PHONY: help run test native-test stub check bench paper docs clean
 
 help: ## What can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 13
@@ -42,6 +42,9 @@ native-test: $(READY) ## The engine's own tests, out of memory, fuzzed, with san
 	build/native-test/native/tests/engine_tests
 	build/native-test/native/tests/engine_oom
 	build/native-test/native/tests/fuzz_parser $(FUZZ) & build/native-test/native/tests/fuzz_text $(FUZZ) && wait $$!
+
+stub: $(READY) ## The types of the compiled module: src/chacha/_native.pyi
+	$(BIN)/python tests/project/native_stub.py
 
 check: $(READY) ## Format, lint, types, import layers, documentation
 	$(BIN)/ruff format --check src tests benchmarks experiments

@@ -294,4 +294,47 @@ TEST(a_failed_example_can_be_put_off) {
   CHECK(put_off(begin, second, {first, second}) > 5);
 }
 
+// A contest that cannot be set leaves the champion that serves.
+TEST(a_failed_change_of_the_contest_can_be_put_off) {
+  const auto begin_rules = [](World& world) {
+    world.engine.set_contest_rules(ServedLoss(), {}, Blending(), 1.0, 0.5);
+  };
+  const Step promote = [](World& world) {
+    ContestState state{world.models[1], 0, 0.0, false, {}, {}};
+    for (const std::size_t slot : {0U, 2U}) {
+      state.challengers.push_back({world.models[slot], kNever, {}, {}});
+    }
+    world.engine.set_contest(std::move(state));
+  };
+  const Step alone = [](World& world) {
+    world.engine.set_contest({world.models[0], 0, 0.0, false, {}, {}});
+  };
+  const std::vector<Step> begin = {begin_rules,
+                                   start(0, 18, with(0.5F, 0.5F), {}),
+                                   start(1, 18, with(0.1F, 0.5F), {{"a", "b"}}),
+                                   start(2, 9, with(0.3F, 0.5F), {}),
+                                   alone,
+                                   learn("1 |a f1 |b f2")};
+  CHECK(put_off(begin, promote, {learn("2 |a f1 |b f2"), learn(kMany)}) > 2);
+}
+
+// Rules that cannot be set leave the earlier ones, with their custom payoff.
+TEST(a_failed_change_of_the_rules_can_be_put_off) {
+  const auto set_rules = [](double payoff, LossKind kind) -> Step {
+    return [=](World& world) {
+      PairedBetting rules;
+      rules.block = rules.warm_up = 1;
+      rules.clip = payoff;
+      const std::vector<double> large(8, payoff);  // not held in the function itself
+      rules.custom = [large](double, double, double, double) { return large[7]; };
+      world.engine.set_contest_rules(ServedLoss{kind}, rules, Blending(), payoff / 4.0, 0.5);
+    };
+  };
+  const std::vector<Step> begin = {
+      set_rules(1.5, LossKind::kSquared), start(0, 18, with(0.5F, 0.5F), {}),
+      start(1, 18, with(0.1F, 0.5F), {{"a", "b"}}), contest(kNever), learn("1 |a f1 |b f2")};
+  const std::vector<Step> then(5, learn("2 |a f1 |b f2"));
+  CHECK(put_off(begin, set_rules(2.5, LossKind::kQuantile), then) > 3);
+}
+
 int main(int argc, char** argv) { return check::run_all(argc > 1 ? argv[1] : ""); }

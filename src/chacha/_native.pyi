@@ -1,135 +1,104 @@
-"""The native engine (native/src/bindings/module.cpp)."""
+"""The native engine; `make stub` writes its stub from native/src."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, overload
 
-import numpy as np
+import numpy
 from numpy.typing import NDArray
 
 __version__: str
 
-ProgressiveLossTuple = tuple[int, float, float]
-StateTuple = tuple[float, float, float, float, float, float]
-Fields = tuple[Any, ...]  # of the twin, in its order
-ChallengerTuple = tuple[int, int, Fields, Fields]
-
 class ColumnBlock:
+    """Rows of a table as columns, for the engine."""
+
     def __init__(
         self,
         groups: Sequence[str],
-        labels: NDArray[np.float32],
-        weights: NDArray[np.float32] | None,
+        labels: NDArray[numpy.float32],
+        weights: NDArray[numpy.float32] | None,
     ) -> None: ...
+    @overload
     def add_numbers(
         self,
         part: int,
         name: str,
-        numbers: NDArray[Any],
-        missing_hashes: NDArray[np.uint32],
-        missing_values: NDArray[np.float32],
+        numbers: NDArray[numpy.float32],
+        missing_hashes: NDArray[numpy.uint32],
+        missing_values: NDArray[numpy.float32],
+    ) -> None: ...
+    @overload
+    def add_numbers(
+        self,
+        part: int,
+        name: str,
+        numbers: NDArray[numpy.float64],
+        missing_hashes: NDArray[numpy.uint32],
+        missing_values: NDArray[numpy.float32],
+    ) -> None: ...
+    @overload
+    def add_numbers(
+        self,
+        part: int,
+        name: str,
+        numbers: NDArray[numpy.int32],
+        missing_hashes: NDArray[numpy.uint32],
+        missing_values: NDArray[numpy.float32],
+    ) -> None: ...
+    @overload
+    def add_numbers(
+        self,
+        part: int,
+        name: str,
+        numbers: NDArray[numpy.int64],
+        missing_hashes: NDArray[numpy.uint32],
+        missing_values: NDArray[numpy.float32],
     ) -> None: ...
     def add_cells(
         self,
         part: int,
-        cell_of: NDArray[np.int32],
-        starts: NDArray[np.uint32],
-        hashes: NDArray[np.uint32],
-        values: NDArray[np.float32],
-        missing_hashes: NDArray[np.uint32],
-        missing_values: NDArray[np.float32],
+        cell_of: NDArray[numpy.int32],
+        starts: NDArray[numpy.uint32],
+        hashes: NDArray[numpy.uint32],
+        values: NDArray[numpy.float32],
+        missing_hashes: NDArray[numpy.uint32],
+        missing_values: NDArray[numpy.float32],
     ) -> None: ...
-    def name_cells(self, features: Callable[[int, int], Sequence[tuple[int, str]]]) -> None: ...
+    def name_cells(self, features: Callable[[int, int], Sequence[tuple[int, str]]]) -> None:
+        """Set the function of part and row that names the features of cells."""
+
     @property
     def rows(self) -> int: ...
 
 def count_words(
-    data: NDArray[np.uint8], offsets: NDArray[np.int32], prefix: str, seed: int
-) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float32], NDArray[np.uint32]]: ...
+    data: NDArray[numpy.uint8], offsets: NDArray[numpy.int32], prefix: str, seed: int
+) -> tuple[
+    NDArray[numpy.uint32], NDArray[numpy.uint32], NDArray[numpy.float32], NDArray[numpy.uint32]
+]:
+    """Return starts, hashes and values of words, and texts not in ASCII."""
 
 class DictPlan:
+    """How to read dicts with the same keys."""
+
     def __init__(
         self,
-        entries: Sequence[tuple[Any, Any, str, str, str]],
+        entries: Sequence[tuple[object, object, str, str, str]],
         size: int,
-        inner_sizes: Sequence[tuple[Any, int]],
+        inner_sizes: Sequence[tuple[object, int]],
     ) -> None: ...
 
 class Asked:
+    """An example whose label comes late, and what the models predicted."""
+
     @property
     def prediction(self) -> float: ...
     @property
-    def serving(self) -> tuple[int, int, float]: ...
+    def serving(self) -> tuple[int, int, float]:
+        """The champion, the model blended in, and its share."""
 
 class Engine:
+    """All live models and the rules, one step per example."""
+
     def __init__(self, bits: int, kernel: str = "") -> None: ...
-    def start(
-        self,
-        bits: int,
-        settings: Sequence[tuple[str, str]],
-        products: Sequence[Sequence[str]],
-        source: int = -1,
-        damping: float = 0.0,
-    ) -> int: ...
-    def undamp(self, model: int) -> None: ...
-    def stop(self, model: int) -> None: ...
-    def raw(self, line: str, models: Sequence[int], learn: bool) -> list[float] | None: ...
-    def serve_line(self, line: str) -> float | None: ...
-    def serve_dict(self, plan: DictPlan, x: Any) -> float | None: ...
-    def learn_line(self, line: str, y: float | None, weight: float | None) -> int: ...
-    def learn_dict(self, plan: DictPlan, x: Any, y: float | None, weight: float | None) -> int: ...
-    def ask_line(self, line: str) -> Asked | None: ...
-    def ask_dict(self, plan: DictPlan, x: Any) -> Asked | None: ...
-    def tell(self, asked: Asked, y: float | None, weight: float | None) -> int: ...
-    def tell_line(
-        self, line: str, forecast: Sequence[tuple[int, float]], served: float, baseline: float
-    ) -> int: ...
-    def observe(self, line: str) -> bool: ...
-    def advance_text(self, text: Any, at: int, end: int, limit: int) -> tuple[int, int, int]: ...
-    def advance_columns(
-        self, block: ColumnBlock, row: int, end: int, limit: int
-    ) -> tuple[int, int, int]: ...
-    def record(self, wanted: bool, tags: bool) -> None: ...
-    def take_record(
-        self,
-    ) -> tuple[
-        NDArray[np.float64],
-        NDArray[np.float64],
-        NDArray[np.uint32],
-        list[str],
-        NDArray[np.uint32],
-        NDArray[np.float64],
-    ]: ...
-    def turn_on_derivation(self, first: int) -> None: ...
-    def add_derived(self, name: str, kind: str, source: str, parameter: float) -> None: ...
-    def derived(self, line: str, groups: Sequence[str]) -> list[list[tuple[str, float]]] | None: ...
-    def bases(self, name: str) -> tuple[list[tuple[str, list[float], list[float]]], int]: ...
-    def base_hashes(self, name: str) -> list[int]: ...
-    @property
-    def profile(self) -> list[tuple[str, str, int, bool, float, float, float]]: ...
-    @property
-    def profile_version(self) -> int: ...
-    def set_observed_bits(self, bits: int) -> None: ...
-    def set_rules(
-        self,
-        *,
-        loss: tuple[str, Sequence[tuple[str, float]]],
-        scale: float,
-        delta: float,
-        log_in_root: bool,
-        p: float,
-        comp: float | None,
-        natural: bool,
-        log_of_base: float,
-        count_challengers: bool,
-        burn_in: int,
-    ) -> None: ...
-    def set_contenders(
-        self,
-        contenders: Sequence[tuple[int, bool, int]],
-        incumbent: int,
-        challengers: int,
-        decide_anyway: bool,
-    ) -> None: ...
     def set_contest_rules(
         self,
         *,
@@ -153,36 +122,157 @@ class Engine:
         champion_only: bool,
         share: float,
         rate: float,
-        custom: tuple[Callable[[float, float, float, float], float], list[BaseException]] | None,
-    ) -> None: ...
+        custom: tuple[Callable[[float, float, float, float], float], list[Any]] | None,
+    ) -> None:
+        """Set the rules; a custom test gets mean, variance, gain and harm."""
+
     def set_contest(
         self,
         champion: int,
         charged: int,
         level: float,
         decide_anyway: bool,
-        serving: Fields,
-        challengers: Sequence[ChallengerTuple],
-    ) -> None: ...
+        serving: tuple[Any, ...],
+        challengers: Sequence[tuple[int, int, tuple[Any, ...], tuple[Any, ...]]],
+    ) -> None:
+        """Set the state; a challenger is a model, lease, Pairing and BlendGain."""
+
     @property
-    def contest(self) -> tuple[int, int, float, Fields, list[ChallengerTuple]]: ...
+    def contest(
+        self,
+    ) -> tuple[
+        int, int, float, tuple[Any, ...], list[tuple[int, int, tuple[Any, ...], tuple[Any, ...]]]
+    ]:
+        """Examples, those charged, the usual loss, Serving, challengers."""
+
     @property
-    def serving(self) -> tuple[int, int, float]: ...
+    def serving(self) -> tuple[int, int, float]:
+        """The champion, the model blended in, and its share."""
+
     def set_screen(self, products: Sequence[tuple[Sequence[str], int]]) -> None: ...
     @property
-    def screened(self) -> tuple[bool, list[float]]: ...
+    def screened(self) -> tuple[bool, list[float]]:
+        """Whether all candidates have a gain, and the gain per look of each."""
+
     @property
     def screen_rounds(self) -> int: ...
     @property
-    def active(self) -> tuple[int, list[tuple[str, int]]]: ...
+    def active(self) -> tuple[int, list[tuple[str, int]]]:
+        """The number of examples, and of the features of each raw group."""
+
+    def turn_on_derivation(self, first: int) -> None: ...
+    def add_derived(self, name: str, kind: str, source: str, parameter: float) -> None: ...
+    def derived(self, line: str, groups: Sequence[str]) -> list[list[tuple[str, float]]] | None:
+        """Return the features of derived groups; None if the line is refused."""
+
+    def bases(self, name: str) -> tuple[list[tuple[str, list[float], list[float]]], int]: ...
+    def base_hashes(self, name: str) -> list[int]: ...
+    @property
+    def profile(self) -> list[tuple[str, str, int, bool, float, float, float]]:
+        """Group, name, distinct values, whether whole, least, largest, median."""
+
+    @property
+    def profile_version(self) -> int: ...
+    def start(
+        self,
+        bits: int,
+        settings: Sequence[tuple[str, str]],
+        products: Sequence[Sequence[str]],
+        source: int = -1,
+        damping: float = 0.0,
+    ) -> int:
+        """Start a model, empty or as a copy of `source`, and return its number."""
+
+    def undamp(self, model: int) -> None: ...
+    def stop(self, model: int) -> None: ...
+    def raw(self, line: str, models: Sequence[int], learn: bool) -> list[float] | None:
+        """Return the raw predictions of models; None if the line is refused."""
+
+    def serve_line(self, line: str) -> float | None:
+        """Return the prediction for a line; None if it needs a closer look."""
+
+    def serve_dict(self, plan: DictPlan, x: object) -> float | None:
+        """Return the prediction for a dict; None if it needs a closer look."""
+
+    def learn_line(self, line: str, y: float | None, weight: float | None) -> int:
+        """Learn a line; return a Status, or -1 if it needs a closer look."""
+
+    def learn_dict(self, plan: DictPlan, x: object, y: float | None, weight: float | None) -> int:
+        """Learn a dict; return what learn_line does."""
+
+    def ask_line(self, line: str) -> Asked | None:
+        """Predict a line whose label comes late; None if it needs a closer look."""
+
+    def ask_dict(self, plan: DictPlan, x: object) -> Asked | None:
+        """Predict a dict whose label comes late; None if it needs a closer look."""
+
+    def tell(self, asked: Asked, y: float | None, weight: float | None) -> int:
+        """Learn an asked example with its label; return what learn_line does."""
+
+    def tell_line(
+        self, line: str, forecast: Sequence[tuple[int, float]], served: float, baseline: float
+    ) -> int:
+        """Learn a labelled line, charging the given predictions."""
+
+    def observe(self, line: str) -> bool:
+        """Count the groups and features of a line; return whether it was read."""
+
+    def advance_text(self, text: object, at: int, end: int, limit: int) -> tuple[int, int, int]:
+        """Learn lines of a buffer; return Status, next position, examples."""
+
+    def advance_columns(
+        self, block: ColumnBlock, row: int, end: int, limit: int
+    ) -> tuple[int, int, int]:
+        """Learn rows of a block; return Status, next row, examples."""
+
+    def take_record(
+        self,
+    ) -> tuple[
+        NDArray[numpy.float64],
+        NDArray[numpy.float64],
+        NDArray[numpy.uint32],
+        list[str],
+        NDArray[numpy.uint32],
+        NDArray[numpy.float64],
+    ]:
+        """Return predictions, labels, models, tags, models blended in, shares."""
+
+    def record(self, wanted: bool, tags: bool) -> None: ...
+    def set_rules(
+        self,
+        loss: tuple[str, Sequence[tuple[str, float]]],
+        scale: float,
+        delta: float,
+        log_in_root: bool,
+        p: float,
+        comp: float | None,
+        natural: bool,
+        log_of_base: float,
+        count_challengers: bool,
+        burn_in: int,
+    ) -> None: ...
+    def set_contenders(
+        self,
+        contenders: Sequence[tuple[int, bool, int]],
+        incumbent: int,
+        challengers: int,
+        decide_anyway: bool,
+    ) -> None:
+        """Set the contenders: model, whether it is a challenger, lease."""
+
     def set_baseline(self, model: int) -> None: ...
     def wait_for(self, what: int) -> None: ...
-    def standing(self, model: int) -> ProgressiveLossTuple: ...
-    def standings(self, models: Sequence[int]) -> tuple[int, int, list[ProgressiveLossTuple]]: ...
+    def set_observed_bits(self, bits: int) -> None: ...
+    def standing(self, model: int) -> tuple[int, float, float]:
+        """Return the examples charged to a model, their loss and weight."""
+
+    def standings(self, models: Sequence[int]) -> tuple[int, int, list[tuple[int, float, float]]]:
+        """Return the number of examples, the incumbent and the standings."""
+
     @property
-    def served(self) -> ProgressiveLossTuple: ...
+    def served(self) -> tuple[int, float, float]: ...
     @property
-    def baseline(self) -> ProgressiveLossTuple: ...
+    def baseline(self) -> tuple[int, float, float]: ...
     @property
     def metrics(self) -> tuple[float, float]: ...
     @property
@@ -204,28 +294,44 @@ class Engine:
     def dump(
         self, model: int
     ) -> tuple[
-        NDArray[np.uint32], NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]
-    ]: ...
+        NDArray[numpy.uint32],
+        NDArray[numpy.float32],
+        NDArray[numpy.float32],
+        NDArray[numpy.float32],
+    ]:
+        """Return the weights: index, weight, adaptive, norm."""
+
     def load(
         self,
         model: int,
-        index: NDArray[np.uint32],
-        w: NDArray[np.float32],
-        adaptive: NDArray[np.float32],
-        norm: NDArray[np.float32],
+        index: NDArray[numpy.uint32],
+        w: NDArray[numpy.float32],
+        adaptive: NDArray[numpy.float32],
+        norm: NDArray[numpy.float32],
     ) -> None: ...
-    def state(self, model: int) -> StateTuple: ...
-    def set_state(self, model: int, state: StateTuple) -> None: ...
+    def state(self, model: int) -> tuple[float, float, float, float, float, float]:
+        """Return sum_norm_x, total_weight, low, high, gravity, contraction."""
+
+    def set_state(
+        self, model: int, state: tuple[float, float, float, float, float, float]
+    ) -> None: ...
     @property
     def bytes(self) -> int: ...
     @property
     def kernel(self) -> str: ...
 
-def fields() -> dict[str, list[str]]: ...
-def derived_kinds() -> list[tuple[str, float, float, bool, bool, bool]]: ...
-def kernels() -> list[str]: ...
+def fields() -> dict[str, list[str]]:
+    """Return the fields of Pairing, BlendGain and Serving, in their order."""
+
+def derived_kinds() -> list[tuple[str, float, float, bool, bool, bool]]:
+    """Return name, least, most, whether whole, keeps the past, is given."""
+
+def kernels() -> list[str]:
+    """Return the names of the kernels that this machine can run."""
+
 def murmur(data: bytes, seed: int) -> int: ...
 def hash_name(name: str, seed: int) -> int: ...
 def read_line(
     line: bytes | str,
-) -> tuple[list[tuple[str, list[tuple[int, float]]]], float | None, float, float, str] | None: ...
+) -> tuple[list[tuple[str, list[tuple[int, float]]]], float | None, float, float, str] | None:
+    """Return groups, label, weight, initial value, tag; None if refused."""

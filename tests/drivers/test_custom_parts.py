@@ -18,7 +18,7 @@ from chacha import (
     PairedBetting,
     PaperRules,
     SampleComplexity,
-    _native,  # type: ignore[attr-defined]
+    _native,
 )
 from chacha.drivers import SlowPathWarning
 from chacha.drivers.native import NativeDriver
@@ -154,12 +154,21 @@ class Charged(ChampionChallengers):
         return super().charge(*given)
 
 
-SLOW: dict[str, tuple[dict[str, Any], str]] = {
-    "blending": ({"rules": ContestRules(blending=Cautious())}, "the blending Cautious.choose"),
-    "loss": ({"loss": Doubled()}, "the loss Doubled is not built in"),
-    "evidence": ({"rules": PaperRules(PlainEvidence())}, "the evidence PlainEvidence.bound"),
-    "algorithm": ({"rules": PaperRules(algorithm=Charged)}, "the algorithm Charged.charge"),
-    "pool": ({"pool": PlainPool()}, "the pool PlainPool is not built in"),
+SLOW: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
+    "blending": (
+        lambda: {"rules": ContestRules(blending=Cautious())},
+        "the blending Cautious.choose",
+    ),
+    "loss": (lambda: {"loss": Doubled()}, "the loss Doubled is not built in"),
+    "evidence": (
+        lambda: {"rules": PaperRules(PlainEvidence())},
+        "the evidence PlainEvidence.bound",
+    ),
+    "algorithm": (
+        lambda: {"rules": PaperRules(algorithm=Charged)},
+        "the algorithm Charged.charge",
+    ),
+    "pool": (lambda: {"pool": PlainPool()}, "the pool PlainPool is not built in"),
 }
 
 
@@ -167,7 +176,7 @@ SLOW: dict[str, tuple[dict[str, Any], str]] = {
 def test_what_the_engine_cannot_run_is_said_with_the_reason_and_the_cost(part: str) -> None:
     settings, reason = SLOW[part]
     with pytest.warns(SlowPathWarning, match=reason) as caught:
-        model = ChaCha(**settings)
+        model = ChaCha(**settings())
     assert caught[0].filename == __file__, "the line that made the model"
     assert isinstance(model._driver, PythonDriver)
     (note,) = model.summary().notes

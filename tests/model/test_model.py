@@ -507,7 +507,7 @@ def test_memory_does_not_grow_with_the_stream() -> None:
         if i in (501, 2999):
             seen = (m.observed.raw_features, m.pool.bytes)  # type: ignore[attr-defined]
             sizes.append(
-                (len(m.decisions), m.pending, len(m._tickets._answered), seen, len(m.live))
+                (len(m.decisions), m.pending, len(m._tickets._answered or ()), seen, len(m.live))
             )
     assert sizes[0] == sizes[1]
 

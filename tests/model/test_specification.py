@@ -173,10 +173,7 @@ def test_wrong_parts_of_the_papers_rules_are_refused(
 
 
 def test_the_papers_rules_have_no_derived_features() -> None:
-    space: dict[str, Any] = {
-        "interactions": chacha.Interactions(),
-        "features": chacha.DerivedFeatures(),
-    }
+    space: dict[str, Any] = {**SPACE, "features": chacha.DerivedFeatures()}
     with pytest.raises(ConfigError, match="features are for the recommended rules"):
         ChaCha(rules=PaperRules(), space=space)
 

@@ -5,11 +5,13 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -20,6 +22,8 @@
 
 namespace chacha {
 namespace {
+
+using NamedHashes = std::vector<std::pair<std::uint32_t, std::string>>;
 
 // A block of columns and the Python arrays that hold its values.
 struct PyBlock : Names {
@@ -34,8 +38,7 @@ struct PyBlock : Names {
     try {
       for (std::size_t part = 0; part < block.parts.size(); ++part) {
         if (block.parts[part].group != group) continue;
-        using Pairs = std::vector<std::pair<std::uint32_t, std::string>>;
-        for (const auto& [feature, name] : nb::cast<Pairs>(cell_features(part, block.row))) {
+        for (const auto& [feature, name] : nb::cast<NamedHashes>(cell_features(part, block.row))) {
           if (feature == hash) return name;
         }
       }
@@ -131,46 +134,58 @@ auto count_words(const Bytes& data, const Integers& offsets, const std::string& 
       starts.push_back(static_cast<std::uint32_t>(hashes.size()));
     }
   }
-  return nb::make_tuple(to_numpy(std::move(starts)), to_numpy(std::move(hashes)),
-                        to_numpy(std::move(values)), to_numpy(std::move(not_ascii)));
+  return std::tuple(to_numpy(std::move(starts)), to_numpy(std::move(hashes)),
+                    to_numpy(std::move(values)), to_numpy(std::move(not_ascii)));
 }
 
 void bind_columns(nb::module_& module) {
   using namespace nb::literals;
-  nb::class_<PyBlock>(module, "ColumnBlock")
+  nb::class_<PyBlock> block(module, "ColumnBlock", "Rows of a table as columns, for the engine.");
+  block.def(
+      "__init__",
+      [](PyBlock* self, const std::vector<std::string>& groups, Floats labels,
+         std::optional<Floats> weights) {
+        if (weights && weights->shape(0) != labels.shape(0)) {
+          throw std::invalid_argument("as many weights as labels");
+        }
+        new (self) PyBlock();
+        self->groups = groups;
+        self->block.parts.resize(groups.size());
+        self->block.rows = labels.shape(0);
+        self->block.labels = labels.data();
+        self->arrays.push_back(nb::cast(labels));
+        self->cell_features = nb::none();
+        if (weights) {
+          self->block.weights = weights->data();
+          self->arrays.push_back(nb::cast(*weights));
+        }
+      },
+      "groups"_a, "labels"_a, "weights"_a.none());
+
+  const auto bind_numbers = [&](auto add) {
+    block.def("add_numbers", add, "part"_a, "name"_a, "numbers"_a, "missing_hashes"_a,
+              "missing_values"_a);
+  };
+  bind_numbers(&add_numbers<Floats>);
+  bind_numbers(&add_numbers<Doubles>);
+  bind_numbers(&add_numbers<Integers>);
+  bind_numbers(&add_numbers<Longs>);
+
+  block
+      .def("add_cells", &add_cells, "part"_a, "cell_of"_a, "starts"_a, "hashes"_a, "values"_a,
+           "missing_hashes"_a, "missing_values"_a)
       .def(
-          "__init__",
-          [](PyBlock* self, const std::vector<std::string>& groups, Floats labels,
-             std::optional<Floats> weights) {
-            if (weights && weights->shape(0) != labels.shape(0)) {
-              throw std::invalid_argument("as many weights as labels");
-            }
-            new (self) PyBlock();
-            self->groups = groups;
-            self->block.parts.resize(groups.size());
-            self->block.rows = labels.shape(0);
-            self->block.labels = labels.data();
-            self->arrays.push_back(nb::cast(labels));
-            self->cell_features = nb::none();
-            if (weights) {
-              self->block.weights = weights->data();
-              self->arrays.push_back(nb::cast(*weights));
-            }
+          "name_cells",
+          [](PyBlock& self,
+             nb::typed<nb::callable, NamedHashes(std::size_t, std::size_t)> features) {
+            self.cell_features = std::move(features);
+            self.block.cell_names = &self;
           },
-          "groups"_a, "labels"_a, "weights"_a.none())
-      .def("add_numbers", &add_numbers<Floats>)
-      .def("add_numbers", &add_numbers<Doubles>)
-      .def("add_numbers", &add_numbers<Integers>)
-      .def("add_numbers", &add_numbers<Longs>)
-      .def("add_cells", &add_cells)
-      .def("name_cells",
-           [](PyBlock& self, nb::object features) {
-             self.cell_features = std::move(features);
-             self.block.cell_names = &self;
-           })
+          "features"_a, "Set the function of part and row that names the features of cells.")
       .def_prop_ro("rows", [](const PyBlock& self) { return self.block.rows; });
 
-  module.def("count_words", &count_words);
+  module.def("count_words", &count_words, "data"_a, "offsets"_a, "prefix"_a, "seed"_a,
+             "Return starts, hashes and values of words, and texts not in ASCII.");
 }
 
 }  // namespace

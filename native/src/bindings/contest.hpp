@@ -16,8 +16,10 @@ namespace chacha {
 namespace {
 
 // The fields of a value as a tuple, in the order of its twin in Python.
+using Fields = nb::typed<nb::tuple, nb::any, nb::ellipsis>;
+
 template <class Value>
-nb::tuple fields_of(const Value& value) {
+Fields fields_of(const Value& value) {
   nb::list fields;
   Value::each_field([&](const char*, auto field) { fields.append(value.*field); });
   return nb::tuple(fields);
@@ -45,7 +47,9 @@ std::vector<std::string> field_names() {
   return names;
 }
 
-using ChallengerTuple = std::tuple<std::uint32_t, std::int64_t, nb::tuple, nb::tuple>;
+using ChallengerTuple = std::tuple<std::uint32_t, std::int64_t, Fields, Fields>;
+using CustomTest = nb::typed<nb::callable, double(double, double, double, double)>;
+using Failures = nb::typed<nb::list, nb::any>;
 
 ContestState contest_state(std::uint32_t champion, std::int64_t charged, double level,
                            bool decide_anyway, const nb::tuple& serving,
@@ -60,7 +64,7 @@ ContestState contest_state(std::uint32_t champion, std::int64_t charged, double 
 
 // A custom test of Python's. If it raises an exception, nothing is bet and the exception is
 // appended to `failures`: the example is learned as a whole.
-auto custom_test(nb::object payoff, nb::list failures) {
+auto custom_test(CustomTest payoff, Failures failures) {
   return [payoff = std::move(payoff), failures = std::move(failures)](double mean, double variance,
                                                                       double gain, double harm) {
     const nb::gil_scoped_acquire gil;
@@ -85,7 +89,7 @@ void bind_contest(nb::class_<PyEngine>& type) {
              std::optional<std::pair<std::uint64_t, std::int64_t>> coin, std::int64_t burn_in,
              std::int64_t early, double decay, double standard_errors, double blend_clip,
              double tolerance, bool champion_only, double share, double rate,
-             std::optional<std::pair<nb::object, nb::list>> custom) {
+             std::optional<std::pair<CustomTest, Failures>> custom) {
             PairedBetting rules{margin,     block,    clip,    block_clip, most,
                                 eliminates, patience, warm_up, bernstein,  coin.has_value(),
                                 0,          1,        {}};
@@ -93,25 +97,27 @@ void bind_contest(nb::class_<PyEngine>& type) {
             if (coin) std::tie(rules.seed, rules.coin_block) = *coin;
             const auto held = self.lock();
             self.engine().set_contest_rules(
-                ServedLoss::named(loss.first, loss.second), rules,
+                ServedLoss::named(loss.first, loss.second), std::move(rules),
                 {burn_in, early, decay, standard_errors, blend_clip, tolerance, champion_only},
                 share, rate);
           },
           nb::kw_only(), "loss"_a, "margin"_a, "block"_a, "clip"_a, "block_clip"_a, "most"_a,
           "eliminates"_a, "patience"_a, "warm_up"_a, "bernstein"_a, "coin"_a.none(), "burn_in"_a,
           "early"_a, "decay"_a, "standard_errors"_a, "blend_clip"_a, "tolerance"_a,
-          "champion_only"_a, "share"_a, "rate"_a, "custom"_a.none())
+          "champion_only"_a, "share"_a, "rate"_a, "custom"_a.none(),
+          "Set the rules; a custom test gets mean, variance, gain and harm.")
       .def(
           "set_contest",
           [](PyEngine& self, std::uint32_t champion, std::int64_t charged, double level,
-             bool decide_anyway, const nb::tuple& serving,
+             bool decide_anyway, const Fields& serving,
              const std::vector<ChallengerTuple>& challengers) {
             ContestState state =
                 contest_state(champion, charged, level, decide_anyway, serving, challengers);
             const auto held = self.lock();
             self.engine().set_contest(std::move(state));
           },
-          "champion"_a, "charged"_a, "level"_a, "decide_anyway"_a, "serving"_a, "challengers"_a)
+          "champion"_a, "charged"_a, "level"_a, "decide_anyway"_a, "serving"_a, "challengers"_a,
+          "Set the state; a challenger is a model, lease, Pairing and BlendGain.")
       .def_prop_ro(
           "contest",
           [](PyEngine& self) {
@@ -123,59 +129,69 @@ void bind_contest(nb::class_<PyEngine>& type) {
                                        fields_of(c.blend_gain));
             }
             return std::tuple(t, state.charged, state.level, fields_of(state.serving), challengers);
-          })
-      .def_prop_ro("serving",
-                   [](PyEngine& self) {
-                     const auto held = self.lock();
-                     return self.serving();
-                   })
-      .def("set_screen",
-           [](PyEngine& self,
-              const std::vector<std::pair<std::vector<std::string>, std::uint32_t>>& products) {
-             const auto held = self.lock();
-             std::vector<std::vector<std::uint32_t>> groups;
-             std::vector<std::uint32_t> cells;
-             for (const auto& [names, size] : products) {
-               if (names.empty() || size == 0 || (size & (size - 1)) != 0) {
-                 throw std::invalid_argument(
-                     "a candidate has a group or more, and a power of two of cells");
-               }
-               std::vector<std::uint32_t> numbers;
-               for (const std::string& name : names) {
-                 numbers.push_back(self.engine().groups().number(name));
-               }
-               groups.push_back(std::move(numbers));
-               cells.push_back(size);
-             }
-             self.engine().screen().set(std::move(groups), cells);
-           })
-      .def_prop_ro("screened",  // whether all have a gain, and the gain per look of each
-                   [](PyEngine& self) {
-                     const auto held = self.lock();
-                     bool every = true;
-                     std::vector<double> gains;
-                     for (const auto& [looks, gain] : self.engine().screen().scores()) {
-                       const auto count = static_cast<double>(looks);
-                       gains.push_back(looks > 0 ? gain / count : std::nan(""));
-                       every = every && std::isfinite(gains.back());
-                     }
-                     return std::pair(every, gains);
-                   })
+          },
+          "Examples, those charged, the usual loss, Serving, challengers.")
+      .def_prop_ro(
+          "serving",
+          [](PyEngine& self) {
+            const auto held = self.lock();
+            return self.serving();
+          },
+          "The champion, the model blended in, and its share.")
+      .def(
+          "set_screen",
+          [](PyEngine& self,
+             const std::vector<std::pair<std::vector<std::string>, std::uint32_t>>& products) {
+            const auto held = self.lock();
+            std::vector<std::vector<std::uint32_t>> groups;
+            std::vector<std::uint32_t> cells;
+            for (const auto& [names, size] : products) {
+              if (names.empty() || size == 0 || (size & (size - 1)) != 0) {
+                throw std::invalid_argument(
+                    "a candidate has a group or more, and a power of two of cells");
+              }
+              std::vector<std::uint32_t> numbers;
+              for (const std::string& name : names) {
+                numbers.push_back(self.engine().groups().number(name));
+              }
+              groups.push_back(std::move(numbers));
+              cells.push_back(size);
+            }
+            self.engine().screen().set(std::move(groups), cells);
+          },
+          "products"_a)
+      .def_prop_ro(
+          "screened",
+          [](PyEngine& self) {
+            const auto held = self.lock();
+            bool every = true;
+            std::vector<double> gains;
+            for (const auto& [looks, gain] : self.engine().screen().scores()) {
+              const auto count = static_cast<double>(looks);
+              gains.push_back(looks > 0 ? gain / count : std::nan(""));
+              every = every && std::isfinite(gains.back());
+            }
+            return std::pair(every, gains);
+          },
+          "Whether all candidates have a gain, and the gain per look of each.")
       .def_prop_ro("screen_rounds",
                    [](PyEngine& self) {
                      const auto held = self.lock();
                      return self.engine().screen().rounds();
                    })
-      .def_prop_ro("active", [](PyEngine& self) {
-        const auto held = self.lock();
-        Engine& engine = self.engine();
-        std::vector<std::pair<std::string, std::int64_t>> counts;
-        for (std::uint32_t group = 0; group < engine.groups().size(); ++group) {
-          const std::int64_t count = engine.screen().active(group);
-          if (count > 0) counts.emplace_back(engine.groups()[group].name, count);
-        }
-        return std::pair(engine.screen().examples(), counts);
-      });
+      .def_prop_ro(
+          "active",
+          [](PyEngine& self) {
+            const auto held = self.lock();
+            Engine& engine = self.engine();
+            std::vector<std::pair<std::string, std::int64_t>> counts;
+            for (std::uint32_t group = 0; group < engine.groups().size(); ++group) {
+              const std::int64_t count = engine.screen().active(group);
+              if (count > 0) counts.emplace_back(engine.groups()[group].name, count);
+            }
+            return std::pair(engine.screen().examples(), counts);
+          },
+          "The number of examples, and of the features of each raw group.");
 }
 
 }  // namespace

@@ -54,11 +54,13 @@ std::vector<Profile> profiles(Engine& engine) {
 }
 
 void bind_derived(nb::class_<PyEngine>& type) {
-  type.def("turn_on_derivation",
-           [](PyEngine& self, std::size_t first) {
-             if (first < 2) throw std::invalid_argument("knots need at least two values");
-             self.locked([&](Engine& engine) { engine.turn_on_derivation(first); });
-           })
+  type.def(
+          "turn_on_derivation",
+          [](PyEngine& self, std::size_t first) {
+            if (first < 2) throw std::invalid_argument("knots need at least two values");
+            self.locked([&](Engine& engine) { engine.turn_on_derivation(first); });
+          },
+          "first"_a)
       .def(
           "add_derived",
           [](PyEngine& self, const std::string& name, const std::string& kind,
@@ -67,34 +69,43 @@ void bind_derived(nb::class_<PyEngine>& type) {
             self.engine().add_derived(name, kind, source, parameter);
           },
           "name"_a, "kind"_a, "source"_a, "parameter"_a)
-      .def("derived",
-           [](PyEngine& self, std::string_view line, const std::vector<std::string>& groups) {
-             const auto held = self.lock();
-             std::optional<std::vector<Engine::NamedFeatures>> features;
-             if (self.engine().parse(line)) features = self.engine().derived_features(groups);
-             return features;
-           })
-      .def("bases",
-           [](PyEngine& self, const std::string& name) {
-             const auto held = self.lock();
-             const std::uint32_t group = self.engine().groups().number(name);
-             std::vector<std::tuple<std::string, std::vector<float>, std::vector<float>>> bases;
-             for (auto& basis : self.engine().derivation().bases(group)) {
-               bases.emplace_back(basis.name, basis.at, basis.past);
-             }
-             return std::pair(bases, self.engine().derivation().clock(group));
-           })
-      .def("base_hashes",
-           [](PyEngine& self, const std::string& name) {
-             const auto held = self.lock();
-             const std::uint32_t group = self.engine().groups().number(name);
-             std::vector<std::uint32_t> hashes;
-             for (const auto& basis : self.engine().derivation().bases(group)) {
-               hashes.push_back(basis.hash);
-             }
-             return hashes;
-           })
-      .def_prop_ro("profile", [](PyEngine& self) { return self.locked(profiles); })
+      .def(
+          "derived",
+          [](PyEngine& self, std::string_view line, const std::vector<std::string>& groups) {
+            const auto held = self.lock();
+            std::optional<std::vector<Engine::NamedFeatures>> features;
+            if (self.engine().parse(line)) features = self.engine().derived_features(groups);
+            return features;
+          },
+          "line"_a, "groups"_a,
+          "Return the features of derived groups; None if the line is refused.")
+      .def(
+          "bases",
+          [](PyEngine& self, const std::string& name) {
+            const auto held = self.lock();
+            const std::uint32_t group = self.engine().groups().number(name);
+            std::vector<std::tuple<std::string, std::vector<float>, std::vector<float>>> bases;
+            for (auto& basis : self.engine().derivation().bases(group)) {
+              bases.emplace_back(basis.name, basis.at, basis.past);
+            }
+            return std::pair(bases, self.engine().derivation().clock(group));
+          },
+          "name"_a)
+      .def(
+          "base_hashes",
+          [](PyEngine& self, const std::string& name) {
+            const auto held = self.lock();
+            const std::uint32_t group = self.engine().groups().number(name);
+            std::vector<std::uint32_t> hashes;
+            for (const auto& basis : self.engine().derivation().bases(group)) {
+              hashes.push_back(basis.hash);
+            }
+            return hashes;
+          },
+          "name"_a)
+      .def_prop_ro(
+          "profile", [](PyEngine& self) { return self.locked(profiles); },
+          "Group, name, distinct values, whether whole, least, largest, median.")
       .def_prop_ro("profile_version", [](PyEngine& self) {
         return self.locked([](Engine& engine) { return engine.derivation().version(); });
       });

@@ -292,8 +292,11 @@ class DictRows : public Names {
 };
 
 void bind_dicts(nb::module_& module) {
-  nb::class_<DictPlan>(module, "DictPlan", nb::is_weak_referenceable())
-      .def(nb::init<const DictPlan::EntryTuples&, std::size_t, const DictPlan::KeyNumbers&>());
+  using namespace nb::literals;
+  nb::class_<DictPlan>(module, "DictPlan", nb::is_weak_referenceable(),
+                       "How to read dicts with the same keys.")
+      .def(nb::init<const DictPlan::EntryTuples&, std::size_t, const DictPlan::KeyNumbers&>(),
+           "entries"_a, "size"_a, "inner_sizes"_a);
 }
 
 }  // namespace

@@ -32,6 +32,9 @@ namespace {
 // A loss and its parameters by name, as src/chacha/losses.py gives them.
 using LossTuple = std::pair<std::string, std::vector<std::pair<std::string, double>>>;
 
+// A label or a weight as it came: a float, None, or what needs a closer look.
+using PyNumber = nb::typed<nb::handle, double>;
+
 // The bytes of a Python object: bytes, a bytearray, an mmap.
 class Buffer {
  public:
@@ -113,14 +116,14 @@ class PyEngine {
   }
 
   // Returns a Status, or -1 if the example needs a closer look; then nothing has changed.
-  int learn_line(const nb::str& line, nb::handle y, nb::handle weight) {
+  int learn_line(const nb::str& line, PyNumber y, PyNumber weight) {
     const auto held = lock();
     const auto text = utf8_of(line);
     if (!text || !engine_.parse(*text) || !set_label(y, weight)) return -1;
     return static_cast<int>(engine_.step());
   }
 
-  int learn_dict(const DictPlan& plan, nb::handle dict, nb::handle y, nb::handle weight) {
+  int learn_dict(const DictPlan& plan, nb::handle dict, PyNumber y, PyNumber weight) {
     const auto held = lock();
     if (!dicts_.read(plan, dict, engine_.example())) return -1;
     engine_.order_runs(dicts_);
@@ -151,7 +154,7 @@ class PyEngine {
 
   // Learns an asked example, and charges the models for what they predicted then. Returns what
   // learn_line does.
-  int tell(const Asked& asked, nb::handle y, nb::handle weight) {
+  int tell(const Asked& asked, PyNumber y, PyNumber weight) {
     const auto held = lock();
     if (asked.engine != number_) throw std::invalid_argument("another engine was asked");
     asked.example.restore(engine_.example(), engine_.groups());
@@ -220,7 +223,7 @@ class PyEngine {
     return {champion, contest.other().model, contest.serving.share};
   }
 
-  nb::tuple take_record() {
+  auto take_record() {
     Record result;
     {
       const auto held = lock();  // not while Python objects are made: that may run any code
@@ -229,10 +232,9 @@ class PyEngine {
       result.tags_wanted = record.tags_wanted;
       std::swap(result, record);
     }
-    return nb::make_tuple(to_numpy(std::move(result.predictions)),
-                          to_numpy(std::move(result.labels)), to_numpy(std::move(result.served_by)),
-                          nb::cast(result.tags), to_numpy(std::move(result.others)),
-                          to_numpy(std::move(result.shares)));
+    return std::tuple(to_numpy(std::move(result.predictions)), to_numpy(std::move(result.labels)),
+                      to_numpy(std::move(result.served_by)), std::move(result.tags),
+                      to_numpy(std::move(result.others)), to_numpy(std::move(result.shares)));
   }
 
  private:
@@ -259,7 +261,7 @@ class PyEngine {
   }
 
   // Sets the label and the weight that came beside the example, if any.
-  bool set_label(nb::handle y, nb::handle weight) {
+  bool set_label(PyNumber y, PyNumber weight) {
     Example& example = engine_.example();
     if (!y.is_none()) {
       if (!PyFloat_CheckExact(y.ptr())) return false;

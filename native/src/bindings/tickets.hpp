@@ -100,9 +100,12 @@ struct Asked {
 };
 
 void bind_tickets(nb::module_& module) {
-  nb::class_<Asked>(module, "Asked")
+  nb::class_<Asked>(module, "Asked",
+                    "An example whose label comes late, and what the models predicted.")
       .def_prop_ro("prediction", [](const Asked& self) { return self.prediction; })
-      .def_prop_ro("serving", [](const Asked& self) { return self.serving; });
+      .def_prop_ro(
+          "serving", [](const Asked& self) { return self.serving; },
+          "The champion, the model blended in, and its share.");
 }
 
 }  // namespace

@@ -141,11 +141,11 @@ void Engine::set_contenders(std::vector<Contender> contenders, std::uint32_t inc
   count_features();
 }
 
-void Engine::set_contest_rules(const ServedLoss& loss, const PairedBetting& rules,
+void Engine::set_contest_rules(const ServedLoss& loss, PairedBetting rules,
                                const Blending& blending, double share, double rate) {
   loss_ = loss;
   contested_ = true;
-  contest_.set_rules(rules, blending);
+  contest_.set_rules(std::move(rules), blending);
   screen_.set_rules(share, rate);
 }
 
@@ -156,8 +156,8 @@ void Engine::set_contest(ContestState state) {
   if (state.serving.other < Serving::kNoChallenger || state.serving.other >= challengers) {
     throw std::out_of_range("no challenger has that place");
   }
-  incumbent_ = state.champion;
-  contest_.set_state(std::move(state));
+  contest_.set_state(std::move(state));  // may run out of memory; then nothing has changed
+  incumbent_ = contest_.state().champion;
   due_ = false;
 }
 

@@ -128,8 +128,8 @@ class Engine {
   void set_contenders(std::vector<Contender> contenders, std::uint32_t incumbent,
                       std::int64_t challengers, bool decide_anyway);
   // The recommended rules: paired tests, blended predictions, a screen.
-  void set_contest_rules(const ServedLoss& loss, const PairedBetting& rules,
-                         const Blending& blending, double share, double rate);
+  void set_contest_rules(const ServedLoss& loss, PairedBetting rules, const Blending& blending,
+                         double share, double rate);
   void set_contest(ContestState state);
   const Contest& contest() const { return contest_; }
   Screen& screen() { return screen_; }

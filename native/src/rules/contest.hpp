@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "rules/betting.hpp"
@@ -42,8 +43,8 @@ struct ChallengerLosses {
 
 class Contest {
  public:
-  void set_rules(const PairedBetting& rules, const Blending& blending) {
-    rules_ = rules;
+  void set_rules(PairedBetting rules, const Blending& blending) noexcept {
+    rules_ = std::move(rules);
     blending_ = blending;
   }
   void set_state(ContestState state);

@@ -236,7 +236,7 @@ TEST(a_screen_changes_no_model) {
       one.pairing.needed = 1e18;
       one.pairing.reserve = one.pairing.wealth = one.pairing.against = 0.5;
     }
-    engine.set_contest(models[0], challengers, Serving(), 0.0, 0, false);
+    engine.set_contest({models[0], 0, 0.0, false, Serving(), challengers});
     std::vector<std::vector<std::uint32_t>> products;
     for (const auto& product : candidates()) {
       products.emplace_back();

@@ -35,11 +35,11 @@ enum class Losses { kSquared, kLogistic, kMixed };
 Options options_of(Losses kind, std::uint32_t lane) {
   Options options;
   options.learning_rate = 0.1F + 0.2F * static_cast<float>(lane % 4);
-  if (kind == Losses::kLogistic) options.loss = LossKind::kLogistic;
+  if (kind == Losses::kLogistic) options.loss.kind = LossKind::kLogistic;
   if (kind != Losses::kMixed) return options;
   static const LossKind losses[] = {LossKind::kSquared, LossKind::kLogistic, LossKind::kQuantile,
                                     LossKind::kHinge, LossKind::kPoisson};
-  options.loss = losses[lane % 5];
+  options.loss.kind = losses[lane % 5];
   if (lane % 3 == 1) options.power_t = 0.3F;
   if (lane % 4 == 3) options.l1 = 1e-4F;
   if (lane % 4 == 2) options.l2 = 1e-3F;
@@ -63,7 +63,7 @@ Stream random_stream(Rng& rng, Losses kind, std::uint32_t lanes) {
     stream.lines.push_back(random_wide_line(rng));
     std::vector<float> labels(256, std::numeric_limits<float>::quiet_NaN());  // of no model
     for (std::uint32_t lane = 0; lane < lanes; ++lane) {
-      labels[lane] = random_label(rng, options_of(kind, lane).loss);
+      labels[lane] = random_label(rng, options_of(kind, lane).loss.kind);
     }
     stream.labels.push_back(std::move(labels));
   }

@@ -1,6 +1,8 @@
 // Paired evidence: the odds grow with gains, and with nothing else.
 #include <cmath>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "rules/contest.hpp"
 #include "support/check.hpp"
@@ -294,4 +296,97 @@ TEST(coins_are_those_of_python) {
     sum += sign;
   }
   CHECK(std::fabs(sum) < 2000.0);
+}
+
+// A custom payoff that repeats the test; the size of the bet and the side are its decision.
+TEST(a_custom_payoff_that_repeats_a_test_gives_the_same_bits) {
+  PairedBetting coin = blocks(), defaults;
+  coin.coin = true;
+  coin.seed = 3;
+  PairedBetting bernstein_of_blocks = blocks();
+  bernstein_of_blocks.bernstein = true;
+  for (const PairedBetting& rules :
+       {defaults, single(), bernstein(), blocks(), bernstein_of_blocks, coin}) {
+    std::int64_t bets = 0;
+    bool bet_for = false, bet_against = false;
+    PairedBetting custom = rules;
+    custom.bernstein = !rules.bernstein;  // not asked
+    custom.most = 0.01;
+    custom.custom = [&](double mean, double variance, double gain, double harm) {
+      ++bets;
+      const double share = rules.bet(mean, variance);
+      return mean > 0.0 ? rules.payoff(share, gain, mean) : rules.payoff(share, harm, -mean);
+    };
+    for (const double advantage : {0.3, 0.0, -0.3}) {
+      Rng rng(61);
+      Pairing expected = begun(), pairing = begun();
+      bets = 0;
+      for (int i = 0; i < 3000; ++i) {
+        const double champion = rng.chance(100) ? kInfinite : rng.real() * 2.0;
+        const double challenger =
+            rng.chance(100) ? kInfinite : rng.real() * 2.0 * (1.0 - advantage);
+        const double weight = rng.chance(5) ? 0.5 : 1.0;
+        expected.add(champion, challenger, weight, 1.0, rules);
+        pairing.add(champion, challenger, weight, 1.0, custom);
+        CHECK_EQ(picture_of_fields(pairing), picture_of_fields(expected));
+      }
+      bet_for |= pairing.wealth != 0.5;
+      bet_against |= pairing.against != 0.5;
+      CHECK_EQ(bets, pairing.blocks - rules.warm_up);  // one for each block
+    }
+    CHECK(bet_for && bet_against);
+  }
+}
+
+TEST(a_custom_payoff_of_one_changes_no_wealth) {
+  PairedBetting rules = blocks();
+  rules.custom = [](double, double, double, double) { return 1.0; };
+  Rng rng(62);
+  for (const double advantage : {0.5, 0.0, -0.5}) {
+    Pairing pairing = begun(), usual = begun();
+    for (int i = 0; i < 2000; ++i) {
+      const double champion = rng.real(), challenger = rng.real() * (1.0 - advantage);
+      pairing.add(champion, challenger, 1.0, 1.0, rules);
+      usual.add(champion, challenger, 1.0, 1.0, blocks());
+      CHECK(pairing.wealth == 0.5 && pairing.against == 0.5 && pairing.reserve == 0.5);
+    }
+    CHECK(odds(usual) != 1.0 || odds_against(usual) != 1.0);
+    usual.wealth = usual.against = 0.5;  // all else is as with any other test
+    CHECK_EQ(picture_of_fields(pairing), picture_of_fields(usual));
+  }
+}
+
+TEST(a_custom_payoff_is_given_the_blocks_before_its_own) {
+  PairedBetting rules = blocks();
+  rules.margin = 0.0;
+  std::vector<std::vector<double>> given;
+  rules.custom = [&](double mean, double variance, double gain, double harm) {
+    given.push_back({mean, variance, gain, harm});
+    return 1.0;
+  };
+  Pairing pairing = begun();
+  const double gains[] = {0.25, 0.125, -0.25, 0.5};  // half of the clip of a block, and so on
+  for (const double gain : gains) {
+    for (int i = 0; i < 10; ++i) pairing.add(1.0, 1.0 - gain, 1.0, 1.0, rules);
+  }
+  CHECK_EQ(given.size(), std::size_t{2});
+  const double expected[2][4] = {{0.375, 0.015625 + 1e-4, -0.5, 0.5},
+                                 {0.25 / 3.0, 0.5625 / 3.0 - 0.0625 / 9.0 + 1e-4, 1.0, -1.0}};
+  for (std::size_t i = 0; i < 2; ++i) {
+    for (std::size_t k = 0; k < 4; ++k) CHECK(std::fabs(given[i][k] - expected[i][k]) < 1e-12);
+  }
+}
+
+TEST(a_custom_payoff_that_is_no_odds_loses_the_stake) {
+  for (const double payoff : {kNan, -1.0, 0.0, -kInfinite, 1e-250}) {
+    PairedBetting rules = single();
+    rules.custom = [payoff](double, double, double, double) { return payoff; };
+    Pairing pairing = begun(), worse = begun();
+    for (int i = 0; i < 20; ++i) {
+      pairing.add(1.0, 0.5, 1.0, 1.0, rules);
+      worse.add(1.0, 1.5, 1.0, 1.0, rules);
+    }
+    CHECK(pairing.wealth == 0.0 && pairing.against == 0.5 && pairing.reserve == 0.5);
+    CHECK(worse.wealth == 0.5 && worse.against == 0.0 && worse.reserve == 0.5);
+  }
 }

@@ -4,6 +4,7 @@
 #include "rules/contest.hpp"
 #include "support/challengers.hpp"
 #include "support/check.hpp"
+#include "support/streams.hpp"
 
 using namespace chacha;
 
@@ -18,19 +19,19 @@ struct Ring {
     contest.set_rules(rules, blending);
     std::vector<Challenger> all;
     for (std::uint32_t i = 0; i < challengers; ++i) all.push_back(challenger(8 + i, lease));
-    contest.set_state(7, std::move(all), {}, 0.0, 0, decide_anyway);
+    ContestState state = contest_of(7, std::move(all));
+    state.decide_anyway = decide_anyway;
+    contest.set_state(std::move(state));
   }
   // One example of label y: the predictions of the champion and the challengers.
   bool round(const std::vector<double>& raw, double y, double weight = 1.0) {
-    contest.begin_round();
-    for (std::uint32_t i = 0; i < raw.size(); ++i) contest.predicted(7 + i, raw[i]);
-    contest.charge(kSquare, served(raw), y, weight);
+    charge(contest, kSquare, raw, served(raw), y, weight);
     return contest.decide();
   }
   double served(const std::vector<double>& raw) const {
-    const Serving& serving = contest.serving();
-    return serving.other == Serving::kNoChallenger ? raw[0]
-                                                   : serving.served(raw[0], raw[serving.other + 1]);
+    const Serving& serving = contest.state().serving;
+    if (!serving.blends()) return raw[0];
+    return serving.served(raw[0], raw[static_cast<std::size_t>(serving.other) + 1]);
   }
 };
 
@@ -43,16 +44,16 @@ TEST(who_helps_is_blended_in) {
     const double turn =
         i % 2 == 0 ? 1.0 : -1.0;  // the champion and the second err to opposite sides
     ring.round({turn, 3.0 * turn, -turn}, 0.0);
-    const Serving& serving = ring.contest.serving();
+    const Serving& serving = ring.contest.state().serving;
     if (serving.other == Serving::kNoChallenger) continue;
     if (first == 0) first = i;
-    CHECK_EQ(serving.other, 1U);
+    CHECK_EQ(serving.other, 1);
     CHECK_EQ(serving.share, 0.5);
     CHECK(std::fabs(serving.max_distance - 3.0 * 2.0) < 1e-9);
     CHECK_EQ(ring.served({1.0, 3.0, -1.0}), 0.0);
   }
   CHECK_EQ(first, 2);  // in the beginning: none is known to be better
-  CHECK(ring.contest.serving().served_loss < ring.contest.serving().champion_loss);
+  CHECK(ring.contest.state().serving.served_loss < ring.contest.state().serving.champion_loss);
 }
 
 TEST(a_challenger_that_serves_alone_has_a_share_of_one) {
@@ -60,8 +61,8 @@ TEST(a_challenger_that_serves_alone_has_a_share_of_one) {
   unmoved.warm_up = 1000;  // no challenger is promoted
   Ring ring(1, kNever, false, unmoved);
   for (int i = 0; i < 110; ++i) ring.round({1.0, 0.0}, 0.0);
-  CHECK_EQ(ring.contest.serving().other, 0U);
-  CHECK_EQ(ring.contest.serving().share, 1.0);
+  CHECK_EQ(ring.contest.state().serving.other, 0);
+  CHECK_EQ(ring.contest.state().serving.share, 1.0);
 }
 
 TEST(blending_ends_where_it_harms) {
@@ -69,25 +70,25 @@ TEST(blending_ends_where_it_harms) {
   blending.burn_in = blending.early = 10;
   Ring ring(1, kNever, false, {}, blending);
   for (int i = 0; i < 40; ++i) ring.round({i % 2 == 0 ? 1.0 : -1.0, i % 2 == 0 ? -1.0 : 1.0}, 0.0);
-  CHECK_EQ(ring.contest.serving().other, 0U);
+  CHECK_EQ(ring.contest.state().serving.other, 0);
   bool alone = false;
   for (int i = 0; i < 60 && !alone; ++i) {
     ring.round({0.5, 3.0}, 0.5);
-    alone = ring.contest.serving().other == Serving::kNoChallenger;
+    alone = ring.contest.state().serving.other == Serving::kNoChallenger;
   }
   CHECK(alone);
   Blending never = blending;
   never.champion_only = true;
   Ring other(1, kNever, false, {}, never);
   for (int i = 0; i < 40; ++i) other.round({i % 2 == 0 ? 1.0 : -1.0, i % 2 == 0 ? -1.0 : 1.0}, 0.0);
-  CHECK_EQ(other.contest.serving().other, Serving::kNoChallenger);
+  CHECK_EQ(other.contest.state().serving.other, Serving::kNoChallenger);
 }
 
 TEST(needed_odds_are_an_event) {
   Ring ring(2);
   int steps = 0;
   while (!ring.round({1.0, 1.0, std::sqrt(0.3)}, 0.0)) CHECK(++steps < 1000);
-  const auto& all = ring.contest.challengers();
+  const auto& all = ring.contest.state().challengers;
   CHECK(all[1].pairing.wealth + all[1].pairing.reserve >= all[1].pairing.needed);
   CHECK(all[0].pairing.wealth + all[0].pairing.reserve < all[0].pairing.needed);
 }
@@ -100,7 +101,7 @@ TEST(worse_challengers_are_an_event_after_some_patience) {
   bool overdue = false;
   while (!ring.round({1.0, 1.4}, 0.0)) {
     CHECK(++steps < 1000);
-    const Pairing& pairing = ring.contest.challengers()[0].pairing;
+    const Pairing& pairing = ring.contest.state().challengers[0].pairing;
     overdue |= pairing.against + pairing.reserve >= rules.eliminates;
   }
   CHECK_EQ(steps, 300);
@@ -113,28 +114,27 @@ TEST(an_ended_lease_is_an_event) {
   CHECK(ring.round({1.0, 1.0, 1.0}, 0.0));
   Ring quiet(1, 3);
   for (int i = 0; i < 10; ++i) {
-    quiet.contest.begin_round();
-    quiet.contest.predicted(7, 1.0);  // the challenger has made no forecast, and is not charged
-    quiet.contest.charge(kSquare, 1.0, 0.0, 1.0);
+    // The challenger has made no forecast, and is not charged.
+    charge(quiet.contest, kSquare, {1.0}, 1.0, 0.0, 1.0);
     CHECK(!quiet.contest.decide());
   }
-  CHECK_EQ(quiet.contest.challengers()[0].pairing.n, 0);
-  CHECK_EQ(quiet.contest.charged(), 10);
+  CHECK_EQ(quiet.contest.state().challengers[0].pairing.n, 0);
+  CHECK_EQ(quiet.contest.state().charged, 10);
 }
 
 TEST(a_contest_that_decides_anyway_is_always_due) {
   Ring ring(1, kNever, true);
   for (int i = 0; i < 5; ++i) CHECK(ring.round({1.0, 1.0}, 0.0));
-  ring.contest.set_state(7, {challenger(8)}, {}, 1.0, 5, false);
+  ring.contest.set_state({7, 5, 1.0, false, {}, {challenger(8)}});
   CHECK(!ring.round({1.0, 1.0}, 0.0));
 }
 
 TEST(an_event_leaves_who_serves_as_it_is) {
   Ring ring(1, 150);
   for (int i = 0; i < 149; ++i) ring.round({i % 2 == 0 ? 1.0 : -1.0, i % 2 == 0 ? -1.0 : 1.0}, 0.0);
-  CHECK_EQ(ring.contest.serving().share, 0.5);
+  CHECK_EQ(ring.contest.state().serving.share, 0.5);
   for (int i = 0; i < 20; ++i) CHECK(ring.round({0.0, 9.0}, 0.0));  // Python decides, and chooses
-  CHECK_EQ(ring.contest.serving().share, 0.5);
+  CHECK_EQ(ring.contest.state().serving.share, 0.5);
 }
 
 TEST(a_forgotten_challenger_makes_a_contest_incomplete) {
@@ -144,7 +144,7 @@ TEST(a_forgotten_challenger_makes_a_contest_incomplete) {
     CHECK(ring.contest.complete());
     ring.contest.forget(model);
     CHECK(!ring.contest.complete());
-    ring.contest.set_state(7, {}, {}, 0.0, 0, false);
+    ring.contest.set_state(contest_of(7, {}));
     CHECK(ring.contest.complete());
     CHECK_EQ(ring.contest.live(), std::size_t{1});
   }
@@ -153,11 +153,38 @@ TEST(a_forgotten_challenger_makes_a_contest_incomplete) {
 TEST(the_level_is_a_mean_with_a_memory) {
   Ring ring(0);
   for (int i = 0; i < 100; ++i) ring.round({2.0}, 0.0, 0.5);
-  CHECK(std::fabs(ring.contest.level() - 2.0) < 1e-12);  // weight times loss
+  CHECK(std::fabs(ring.contest.state().level - 2.0) < 1e-12);  // weight times loss
   ring.round({NAN}, 0.0);
   ring.round({1e200}, 0.0);
-  CHECK(std::fabs(ring.contest.level() - 2.0) < 1e-12);
-  CHECK_EQ(ring.contest.charged(), 100);
+  CHECK(std::fabs(ring.contest.state().level - 2.0) < 1e-12);
+  CHECK_EQ(ring.contest.state().charged, 100);
   for (int i = 0; i < 30000; ++i) ring.round({1.0}, 0.0);
-  CHECK(std::fabs(ring.contest.level() - 1.0) < 1e-3);  // it forgets
+  CHECK(std::fabs(ring.contest.state().level - 1.0) < 1e-3);  // it forgets
+}
+
+TEST(who_has_made_no_prediction_is_not_charged) {
+  Ring ring(2);
+  for (int i = 0; i < 10; ++i) ring.round({1.0, 0.5, 2.0}, 0.0);
+  const Challenger before = ring.contest.state().challengers[1];
+  for (int i = 0; i < 10; ++i) ring.round({1.0, 0.5}, 0.0);  // the losses of before are left over
+  const auto& all = ring.contest.state().challengers;
+  CHECK_EQ(all[0].pairing.n, 20);
+  CHECK_EQ(all[0].blend_gain.n, 20);
+  CHECK_EQ(picture_of_fields(all[1].pairing), picture_of_fields(before.pairing));
+  CHECK_EQ(picture_of_fields(all[1].blend_gain), picture_of_fields(before.blend_gain));
+}
+
+TEST(a_custom_payoff_promotes_and_eliminates) {
+  PairedBetting rules;
+  rules.patience = 1;
+  rules.custom = [](double, double, double, double) { return 1000.0; };
+  for (const double raw : {0.5, 1.5}) {
+    Ring ring(1, kNever, false, rules);
+    int steps = 1;
+    while (!ring.round({1.0, raw}, 0.0) && steps < 100) ++steps;
+    CHECK_EQ(steps, 31);  // no level at first, two blocks are only looked at, the third is a bet
+    const Pairing& pairing = ring.contest.state().challengers[0].pairing;
+    CHECK_EQ(pairing.wealth, raw < 1.0 ? 500.0 : 0.5);
+    CHECK_EQ(pairing.against, raw < 1.0 ? 0.5 : 500.0);
+  }
 }

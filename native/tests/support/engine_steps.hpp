@@ -94,24 +94,22 @@ inline Step contend() {
 // A contest of all live models in its present state; new challengers begin.
 inline Step contest(std::int64_t lease) {
   return [lease](World& world) {
-    const Contest& before = world.engine.contest();
-    std::vector<Challenger> challengers;
+    const ContestState& before = world.engine.contest().state();
+    ContestState state{world.models[0], before.charged, before.level, false, before.serving, {}};
     for (const std::uint32_t model : world.live()) {
       if (model == world.models[0]) continue;
       Challenger challenger{model, lease, {}, {}};
       challenger.pairing.needed = 41.0;
       challenger.pairing.reserve = challenger.pairing.wealth = challenger.pairing.against = 0.5;
-      for (const Challenger& earlier : before.challengers()) {
+      for (const Challenger& earlier : before.challengers) {
         if (earlier.model == model) challenger = earlier;
       }
-      challengers.push_back(challenger);
+      state.challengers.push_back(challenger);
     }
-    Serving serving = before.serving();
-    serving.other = challengers.empty() ? Serving::kNoChallenger : 0;
-    serving.share = 0.25;
-    serving.max_distance = 1.0;
-    world.engine.set_contest(world.models[0], std::move(challengers), serving, before.level(),
-                             before.charged(), false);
+    state.serving.other = state.challengers.empty() ? Serving::kNoChallenger : 0;
+    state.serving.share = 0.25;
+    state.serving.max_distance = 1.0;
+    world.engine.set_contest(std::move(state));
   };
 }
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/engine.hpp"
@@ -54,9 +55,9 @@ struct Contenders {
 
 // The same for a contest.
 inline void confirm_contest(Engine& engine) {
-  const Contest& contest = engine.contest();
-  engine.set_contest(contest.champion(), contest.challengers(), contest.serving(), contest.level(),
-                     contest.charged(), false);
+  ContestState state = engine.contest().state();
+  state.decide_anyway = false;
+  engine.set_contest(std::move(state));
 }
 
 // The features of one group, from a small set of names, so that they are repeated.
@@ -119,23 +120,27 @@ inline std::string picture(const ProgressiveLoss& s) {
   return print("%lld %a %a\n", static_cast<long long>(s.n), s.total, s.weight);
 }
 
+inline std::string print_number(std::int64_t value) {
+  return print("%lld ", static_cast<long long>(value));
+}
+inline std::string print_number(double value) { return print("%a ", value); }
+
+// All fields of a Pairing, a BlendGain or a Serving.
+template <class Value>
+std::string picture_of_fields(const Value& value) {
+  std::string all;
+  Value::each_field([&](const char*, auto field) { all += print_number(value.*field); });
+  return all + "\n";
+}
+
 inline std::string picture(const Contest& contest) {
-  const Serving& s = contest.serving();
-  std::string all = print("%u of %zu, %u %a %a %a %a\n", contest.champion(), contest.live(),
-                          s.other, s.share, s.max_distance, s.served_loss, s.champion_loss);
-  all += print("%a %lld\n", contest.level(), static_cast<long long>(contest.charged()));
-  for (const Challenger& c : contest.challengers()) {
-    const Pairing& p = c.pairing;
-    const BlendGain& h = c.blend_gain;
-    all += print("%u %lld %lld %lld %a %a %a %a %a %a %lld\n", c.model,
-                 static_cast<long long>(c.lease), static_cast<long long>(p.n),
-                 static_cast<long long>(p.blocks_since_restart), p.reserve, p.wealth, p.against,
-                 p.scale, p.total, p.squares, static_cast<long long>(p.clips));
-    all += print("%lld %lld %a %a\n", static_cast<long long>(p.blocks),
-                 static_cast<long long>(p.block_n), p.block_gain, p.block_harm);
-    all +=
-        print("%a %a %lld %a %a %a %a %a\n", p.champion_loss, p.loss, static_cast<long long>(h.n),
-              h.none, h.half, h.whole, h.squares, h.square_distance);
+  const ContestState& state = contest.state();
+  std::string all = print("%u of %zu, %a %lld %d\n", state.champion, contest.live(), state.level,
+                          static_cast<long long>(state.charged), state.decide_anyway);
+  all += picture_of_fields(state.serving);
+  for (const Challenger& c : state.challengers) {
+    all += print("%u %lld\n", c.model, static_cast<long long>(c.lease));
+    all += picture_of_fields(c.pairing) + picture_of_fields(c.blend_gain);
   }
   return all;
 }
