@@ -433,7 +433,7 @@ def loss_options() -> dict[str, float]:
 
 
 def first_label_bound(loss_function: Any) -> float:
-    """Return the number at ± which VW starts the label range with a loss function of its own.
+    """Return the number at ± which VW starts the range of the labels for a loss function.
 
     >>> first_label_bound("logistic"), first_label_bound(None)
     (50.0, 0.0)

@@ -87,7 +87,8 @@ class ChaCha:
     Notes
     -----
     All methods and properties may be called from any thread. :meth:`learn_one`, :meth:`ask`,
-    :meth:`tell` and :meth:`predict_one` run one after the other. Reading changes nothing.
+    :meth:`tell` and :meth:`predict_one` run one after the other; while :meth:`run` passes over a
+    stream, they run between its pieces. Reading changes nothing.
 
     Examples
     --------

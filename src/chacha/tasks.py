@@ -1,7 +1,7 @@
 """Tasks: what labels are, what is predicted, and which losses the rules see, in one object.
 
 A task reads labels, turns a learner's raw prediction into the user's, and computes losses. Users
-choose a loss, and :func:`task_of` returns its task. The mathematics are the loss's.
+choose a loss, and :func:`task_of` returns its task. The loss implements the formulas.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ __all__ = [
 
 
 class RulebookName(Enum):
-    """The rulebooks that --rules names.
+    """The sets of rules that --rules names.
 
     >>> RulebookName("paper")
     <RulebookName.PAPER: 'paper'>
@@ -113,9 +113,9 @@ def default_tune(pool: LivePool, features: str | None = None) -> str:
 def parse_space(
     words: str | None, rulebook: RulebookName, pool: LivePool, features: str | None = None
 ) -> Space:
-    """Return the space of --tune and --features, on ranges that fit the rulebook.
+    """Return the space of --tune and --features, on ranges that fit the rules.
 
-    Without --tune, the rulebook and the pool decide what is tuned.
+    Without --tune, the rules and the pool decide what is tuned.
 
     >>> from chacha import NativePool
     >>> parse_space(None, RulebookName.PAPER, NativePool()).to_json()

@@ -70,7 +70,7 @@ def run(
     tune: TuneFlag = None,
     features: FeaturesFlag = None,
     init: InitFlag = None,
-    rules: Annotated[RulebookName, typer.Option(help="The rulebook.")] = RulebookName.CHACHA,
+    rules: Annotated[RulebookName, typer.Option(help="The rules.")] = RulebookName.CHACHA,
     pool: PoolFlag = "native",
     loss: LossFlag = "squared",
     seed: Annotated[int, typer.Option(help="Seeds the rules.")] = 0,

@@ -46,7 +46,7 @@ class Forecast(NamedTuple):
 
 
 class Published(NamedTuple):
-    """What the last decision left: an immutable value that any thread may read at any time."""
+    """The result of the last decision: an immutable value that any thread may read at any time."""
 
     champion: Config
     challengers: tuple[Config, ...]
@@ -133,8 +133,9 @@ class Driver(ABC):
 
         Without a forecast, the models are charged for what they predict now, before they learn.
         With one, they are charged for what they predicted then, if they are still the same
-        models. A failure of the oracle, or a challenger that the learner refuses, is raised at
-        the end: by then the example has been learned, and the failed proposal has no effect.
+        models. A failure of a custom oracle or test, or a challenger that the learner refuses, is
+        raised at the end: by then the example has been learned, and the failed proposal or bet has
+        no effect.
         """
 
     @property
@@ -217,7 +218,7 @@ class Driver(ABC):
         return decisions
 
     def raise_failures(self) -> None:
-        """Raise the first failure of the oracle or of a start since the last call, if any.
+        """Raise the first failure of a custom part or of a start since the last call, if any.
 
         A note on the exception says how many more there were.
         """

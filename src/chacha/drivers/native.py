@@ -44,11 +44,12 @@ class Status(IntEnum):
     BEGIN = 2
     """The next example, not learned yet, has a new group."""
     BAD = 3
-    """The next row, not learned yet, needs the slow path: the engine cannot read it."""
+    """The next row, not learned yet, must be read in Python: the engine cannot read it."""
     PAUSED = 4
     """A bounded amount of work was done, or memory ran out after some examples."""
     OVERDUE = 5
-    """Ctrl-C came between an earlier example and its decision; the next is not learned yet."""
+    """An exception, such as that of a signal handler, came between an earlier example and its
+    decision; the next example is not learned yet."""
 
 
 class BlockProgress(NamedTuple):
@@ -187,14 +188,14 @@ class NativeDriver(Driver):
         return self.native.recipes()
 
     def serve_line(self, line: str) -> float | None:
-        """Return the served prediction for a line of VW text; None if it needs the slow path."""
+        """Return the served prediction for a line of VW text; None if Python must read it."""
         try:
             return self.engine.serve_line(line)
         except ValueError:
-            return None  # too large; the slow path raises an error that names the place
+            return None  # too large; reading it in Python raises an error that names the place
 
     def learn_line(self, line: str, y: float | None, weight: float | None) -> list[Decision] | None:
-        """Learn a line of VW text; None if it needs the slow path: then nothing has changed."""
+        """Learn a line of VW text; None if Python must read it: then nothing has changed."""
         decisions = self._step(lambda: self.engine.learn_line(line, y, weight))
         self.raise_failures()
         return decisions
@@ -215,7 +216,7 @@ class NativeDriver(Driver):
         return decisions
 
     def ask_line(self, line: str) -> NativePendingExample | None:
-        """Predict a line of VW text whose label comes late; None if it needs the slow path."""
+        """Predict a line of VW text whose label comes late; None if Python must read it."""
         try:
             asked = self.engine.ask_line(line) if self._begun else None
         except ValueError:
@@ -233,7 +234,7 @@ class NativeDriver(Driver):
     def tell(
         self, pending: NativePendingExample, y: float | None, weight: float | None
     ) -> list[Decision] | None:
-        """Learn an asked example; None if the label or the weight needs the slow path.
+        """Learn an asked example; None if Python must check the label or the weight.
 
         The models that are still the same are charged for what they predicted then.
         """
@@ -266,7 +267,7 @@ class NativeDriver(Driver):
         return served_by(serving, self._configs_before if decisions else self._configs)
 
     def _step(self, run: Callable[[], int]) -> list[Decision] | None:
-        """Learn one example, and return its decisions; None if it needs the slow path."""
+        """Learn one example, and return its decisions; None if Python must read it."""
         try:
             status = run()
         except ValueError as error:

@@ -1,8 +1,8 @@
 """The fast path of single examples: straight to the engine.
 
 A line of VW text is parsed natively. A dict whose keys were seen before is read by a plan, which
-says where each key goes. Everything else takes the slow path, through
-:class:`~chacha.data.example.Example`. Both paths give the same results.
+says where each key goes. Everything else is read in Python, as an
+:class:`~chacha.data.example.Example`. Both ways give the same results.
 """
 
 from __future__ import annotations
@@ -61,10 +61,10 @@ class DictPlans:
 
 
 class FastPath:
-    """The fast path, where driver and input allow it; None means that the slow path is needed.
+    """The fast path, where driver and input allow it; None means that Python must read the input.
 
-    With `keeps_past`, tickets keep groups made from earlier examples, which only the slow path
-    can do.
+    With `keeps_past`, tickets keep groups made from earlier examples, which needs an example that
+    was read in Python.
     """
 
     def __init__(
@@ -130,8 +130,7 @@ class FastPath:
     ) -> list[Decision]:
         """Learn an asked example with the label of `checked`, and its weight if it is another.
 
-        This is the way of labels and weights for which :meth:`tell` returns None, such as those of
-        NumPy.
+        For labels and weights for which :meth:`tell` returns None, such as NumPy's numbers.
         """
         assert self._driver is not None
         weight = None if same_weight else checked.weight
@@ -141,7 +140,7 @@ class FastPath:
         return decisions
 
     def add_plan(self, x: Any) -> None:
-        """Plan for dicts with the keys of `x`, which was read successfully on the slow path."""
+        """Plan for dicts with the keys of `x`, which Python has read successfully."""
         reader = self._reader
         if self._driver is None or type(x) is not dict or reader.kinds:
             return

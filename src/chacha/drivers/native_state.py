@@ -101,7 +101,7 @@ def engine_state(
 
 
 class PaperEngineState:
-    """Algorithm 1: standings and bounds."""
+    """The state of the paper's rules in the engine: standings, and who is tested."""
 
     screen: NativeScreen | None = None
 
@@ -148,7 +148,7 @@ class PaperEngineState:
 
 
 class ContestEngineState:
-    """The recommended rules: pairings, blends, the screen."""
+    """The state of the recommended rules in the engine: pairings, blends, the screen."""
 
     def __init__(
         self, algorithm: Contest, pool: NativePool, loss: EngineLoss, failures: list[BaseException]

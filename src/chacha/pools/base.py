@@ -33,7 +33,7 @@ class Capabilities:
     - `exports`: `to_vw(config, path)` writes a model as a VW model file.
     - `imports`: `load_vw(config, model)` gives a live model the weights of a VW model file.
     - `engine`: the native engine may run whole streams with the pool's models. The pool is then
-      a :class:`~chacha.NativePool` that does not change what a method of it does.
+      a :class:`~chacha.NativePool` whose methods do the same as those of that class.
 
     >>> from chacha import NativePool, SequentialPool
     >>> NativePool().capabilities.copies, SequentialPool(lambda config: None).capabilities.copies

@@ -18,14 +18,14 @@ __all__ = ["Algorithm", "Outcome", "RulesState"]
 
 
 class Outcome(NamedTuple):
-    """The decisions of one step, and the failures of a custom oracle, which proposed nothing."""
+    """The decisions of one step, and the failures of a custom oracle, which then proposes none."""
 
     decisions: list[Decision]
     failures: list[Exception]
 
 
 class RulesState(Protocol):
-    """What every state has; the algorithm that made it knows the rest."""
+    """The part of a state that drivers and models read. Each algorithm has its own class."""
 
     @property
     def champion(self) -> Config:

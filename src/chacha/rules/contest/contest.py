@@ -93,7 +93,7 @@ class ContestRules:
         whole_number("first_lease", self.first_lease, 1)
 
     def default_space(self, rate: bool, derives: bool) -> Space:
-        """Return what is tuned by default; the pool has a learning `rate`, or `derives` groups."""
+        """Return what is tuned by default, if the pool has a learning rate and derives groups."""
         features = DerivedFeatures(text=False) if derives else None
         return Space(Interactions(), {"learning_rate": RATES} if rate else {}, features)
 
