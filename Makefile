@@ -54,9 +54,10 @@ check: $(READY) ## Format, lint, types, import layers, documentation
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/mkdocs build --strict --quiet --site-dir out/site
 
-bench: $(READY) ## Speed and memory beside the peers (DATA=DIR for real streams), late labels, reading, a stream of 4 GB
+bench: $(READY) ## Speed and memory beside the peers (DATA=DIR for real streams), late labels, custom parts, reading, a stream of 4 GB
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/ask_tell.py
+	$(BIN)/python benchmarks/custom_parts.py
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/model_memory.py
