@@ -62,11 +62,10 @@ def measure(columns: int, models: int, examples: int, traced: bool) -> dict[str,
     gc.collect()
     after = tracemalloc.get_traced_memory()[0] if traced else resident()
     each = (after - before) / models / KIB
-    if traced:
-        return {"python": each}
-    pools = [model.pool for model in held[FIRST:]]
-    engines = [pool.bytes for pool in pools if isinstance(pool, chacha.NativePool)]
-    return {"resident": each, "engine": sum(engines) / models / KIB}
+    pools = [m.pool for m in held[FIRST:] if isinstance(m.pool, chacha.NativePool)]
+    if traced:  # the engine itself lies within a Python object
+        return {"python": each - sys.getsizeof(pools[0].engine) / KIB}
+    return {"resident": each, "engine": sum(pool.bytes for pool in pools) / models / KIB}
 
 
 def in_new_process(columns: int, models: int, examples: int, traced: bool) -> dict[str, float]:

@@ -149,6 +149,11 @@ class Specification:
         trained = tuned.options if isinstance(tuned, Choice) else [init.get("loss_function")]
         check_scale(loss, trained)
         initial = space.initial(init, pool.default)
+        if initial.derived and not capabilities_of(pool).derives:
+            raise ConfigError(
+                f"{type(pool).__name__} cannot use derived groups; leave features out of init, or "
+                "use the native pool"
+            )
         algorithm = cast("Algorithm[Any]", rules.make_algorithm(initial, space, budget, seed))
         return cls(rules, space, task_of(loss), initial, budget, seed, algorithm, DictPlans())
 

@@ -178,6 +178,16 @@ def test_the_papers_rules_have_no_derived_features() -> None:
         ChaCha(rules=PaperRules(), space=space)
 
 
+def test_a_pool_that_cannot_derive_groups_gets_none() -> None:
+    pool = chacha.SequentialPool(lambda config: None)  # type: ignore[arg-type, return-value]
+    for settings in (
+        {"init": {"features": ["bins(a,16)"]}},
+        {"space": {**SPACE, "features": chacha.DerivedFeatures()}, "init": {"learning_rate": 1.0}},
+    ):
+        with pytest.raises(ConfigError, match="SequentialPool cannot use derived groups"):
+            ChaCha(pool=pool, **settings)
+
+
 def test_presets_are_sugar() -> None:
     rules = PaperRules(chacha.SampleComplexity(scale=0.1), lease_factor=2)
     sugar = ChaCha.paper(evidence=chacha.SampleComplexity(scale=0.1), lease_factor=2, budget=3)

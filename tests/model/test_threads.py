@@ -156,6 +156,18 @@ def test_many_threads_learn_and_nothing_is_lost(pool: Callable[[], Any]) -> None
     assert set(model.pool.live) == {each.config for each in model.live}
 
 
+def test_a_reader_of_the_screen_changes_no_decision() -> None:
+    """Gains are read anew for each decision, whenever somebody else has read them."""
+    stream = rows(4000)
+    alone, read = (contest_model(evidence=KEEN, first_lease=50) for _ in range(2))
+    for row in stream:
+        alone.learn_one(*row)
+        read.learn_one(*row)
+        read.observed.screen.gains()
+        assert read.observed.columns is not None
+    assert read.decisions == alone.decisions
+
+
 @pytest.mark.parametrize("pool", [NativePool, ReferencePool])
 def test_many_threads_ask_and_every_ticket_is_unique(pool: Callable[[], Any]) -> None:
     n = 500 if pool is NativePool else 40

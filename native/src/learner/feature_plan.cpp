@@ -60,6 +60,10 @@ void FeaturePlan::make(const Example& example, std::vector<Segment>& segments,
   ranges_.clear();
   wide_ = example.raw_features() + 1;
   narrow_ = 0;
+  const std::size_t most = products_.all().size() + example.runs.size() - example.raw_runs();
+  spans_.reserve(most);  // vectors that double would take more memory
+  ranges_.reserve(2 * most);
+  pieces_.reserve(most + 2);
   plan_derived(example);
   plan_singles(example);
   if (!products_.all().empty()) {

@@ -50,6 +50,7 @@ void LiveProducts::collect(const Lanes& lanes, const Groups& groups, std::size_t
   std::vector<float> seeds(lanes.any_damped() ? masks.size() : 0);
   std::vector<std::uint32_t> mask_of_group(groups.size());
   std::vector<Product> products;
+  products.reserve(used.size());
   std::uint32_t mask_of_constant = 0;
   for (const std::uint32_t lane : lanes.live()) {
     const bool constant = lanes.options(lane).constant;

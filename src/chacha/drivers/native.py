@@ -333,6 +333,7 @@ class NativeDriver(Driver):
     def _begin(self) -> None:
         with Uninterrupted():
             state = self.state()
+            self._observed.refresh()
             self._start_challenging(state)
             self._write(state)
 
@@ -345,6 +346,7 @@ class NativeDriver(Driver):
         """Run lines 10-17 and 5, from the engine's sums."""
         with Uninterrupted():
             state = self.state()
+            self._observed.refresh()
             decisions = self._decide(state)
             self._write(state)
         return decisions

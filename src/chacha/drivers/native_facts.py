@@ -30,6 +30,11 @@ class NativeStreamFacts:
         self._version = 0
         self._columns: Sequence[ColumnProfile] = ()
 
+    def refresh(self) -> None:
+        """Read the gains of the screen anew: examples were learned since the last decision."""
+        if self.screen is not None:
+            self.screen.invalidate()
+
     @property
     def low(self) -> float:
         """The smallest label; infinite before the first."""

@@ -225,8 +225,6 @@ class ContestEngineState:
             serving=(other, *_fields_of_serving(serving)[1:]),
             challengers=challengers,
         )
-        assert self.screen is not None
-        self.screen.invalidate()  # the next decision reads its gains anew
 
 
 def _fields(value: type) -> Callable[[Any], tuple[Any, ...]]:
