@@ -35,6 +35,7 @@ from chacha.specification import (
     Settings,
     SpaceLike,
     Specification,
+    claim_moves,
     split_settings,
 )
 from chacha.streaming import NO_LIMIT, StreamPass
@@ -122,6 +123,7 @@ class ChaCha:
         self.specification = spec = Specification.of(
             pool, budget=budget, space=space, init=init, rules=rules, loss=loss, seed=seed
         )
+        claim_moves(spec.rules)
         self.pool = pool
         self._intake = Intake(spec.task, spec.space.features, spec.initial)
         self._driver = make_driver(

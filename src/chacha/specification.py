@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, TypedDict, cast
-from weakref import WeakValueDictionary
+from weakref import WeakSet, WeakValueDictionary
 
 from chacha.config.arguments import check_part, whole_number
 from chacha.config.config import Config
@@ -22,12 +22,21 @@ from chacha.pools.base import LivePool, capabilities_of
 from chacha.pools.native import NativePool
 from chacha.rules.algorithm import Algorithm
 from chacha.rules.contest.contest import ContestRules
+from chacha.rules.contest.rotation import MoveSource
 from chacha.rules.oracle import ConfigOracle
 from chacha.rules.paper.bounds import Evidence
 from chacha.rules.paper.champion import ChampionChallengers, PaperRules
 from chacha.tasks import Task, task_of
 
-__all__ = ["PaperSettings", "Rules", "Settings", "SpaceLike", "Specification", "split_settings"]
+__all__ = [
+    "PaperSettings",
+    "Rules",
+    "Settings",
+    "SpaceLike",
+    "Specification",
+    "claim_moves",
+    "split_settings",
+]
 
 Rules = ContestRules | PaperRules
 SpaceLike = Mapping[str, Interactions | DerivedFeatures | Domain] | Space
@@ -164,6 +173,28 @@ class Specification:
         return min(bits, 20) if isinstance(bits, int) else 18
 
 
+def claim_moves(rules: Rules) -> None:
+    """Raise an error if the oracle of the rules has state, and another model has used it.
+
+    >>> from chacha.rules.contest import Moves
+    >>> rules = ContestRules(oracle=Moves(Space(Interactions(), {})))
+    >>> claim_moves(rules)
+    >>> claim_moves(rules)
+    Traceback (most recent call last):
+    chacha.errors.ConfigError: oracle: this Moves remembers what another model has tried; make \
+a new one for each model
+    """
+    if not isinstance(rules, ContestRules) or not isinstance(rules.oracle, MoveSource):
+        return
+    if rules.oracle in _CLAIMED:
+        raise ConfigError(
+            f"oracle: this {type(rules.oracle).__name__} remembers what another model has tried; "
+            "make a new one for each model"
+        )
+    _CLAIMED.add(rules.oracle)
+
+
+_CLAIMED: WeakSet[MoveSource] = WeakSet()
 _SHARED: WeakValueDictionary[Hashable, Specification] = WeakValueDictionary()
 
 

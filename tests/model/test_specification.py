@@ -188,6 +188,13 @@ def test_a_pool_that_cannot_derive_groups_gets_none() -> None:
             ChaCha(pool=pool, **settings)
 
 
+def test_moves_that_remember_another_model_are_refused() -> None:
+    rules = ContestRules(oracle=Moves(chacha.Space(chacha.Interactions(), {})))
+    ChaCha(rules=rules)
+    with pytest.raises(ConfigError, match="this Moves remembers what another model has tried"):
+        ChaCha(rules=rules)
+
+
 def test_presets_are_sugar() -> None:
     rules = PaperRules(chacha.SampleComplexity(scale=0.1), lease_factor=2)
     sugar = ChaCha.paper(evidence=chacha.SampleComplexity(scale=0.1), lease_factor=2, budget=3)

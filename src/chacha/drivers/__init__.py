@@ -17,7 +17,7 @@ from chacha.tasks import Task
 
 __all__ = ["Chunk", "LiveModel", "ServedPredictions", "Step", "Summary", "make_driver"]
 
-SLOWER = "15 to 70"  # docs/engine.md
+SLOWER = "15 to 100"  # docs/engine.md
 
 
 class SlowPathWarning(UserWarning):
