@@ -55,6 +55,8 @@ class RandomNumbersFirst(RandomChallengers):
 class Restarted(LeasesOnly):
     """A challenger that has used up its lease leaves, and starts from nothing if chosen again."""
 
+    at_lease_ends = True
+
     def schedule(
         self,
         B: Sequence[Config],

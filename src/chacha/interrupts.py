@@ -15,6 +15,9 @@ SIGNALS = [int(s) for s in signal.valid_signals() if s not in (signal.SIGKILL, s
 # Without the conversion to enumerations, which takes twenty times as long.
 get_handler: Callable[[int], Any] = unwrap(signal.getsignal)
 set_handler: Callable[[int, Any], Any] = unwrap(signal.signal)
+set_mask: Callable[[int, Any], Any] | None = (
+    unwrap(signal.pthread_sigmask) if hasattr(signal, "pthread_sigmask") else None
+)
 
 
 class Uninterrupted:
@@ -49,6 +52,7 @@ class Uninterrupted:
 
     def __enter__(self) -> Uninterrupted:
         if Uninterrupted._outer is None and threading.current_thread() is threading.main_thread():
+            mask = _block()
             try:
                 for number in SIGNALS:
                     handler = get_handler(number)
@@ -56,10 +60,12 @@ class Uninterrupted:
                         self._handlers[number] = handler
                         self._replaced.append(number)
                         set_handler(number, self._note)
-            except BaseException:  # a handler that was not replaced yet has raised it
+                Uninterrupted._outer = self
+            except BaseException:  # raised by a handler that was not replaced yet
                 self._restore()
                 raise
-            Uninterrupted._outer = self
+            finally:
+                _unblock(mask)
         return self
 
     def __exit__(
@@ -69,24 +75,50 @@ class Uninterrupted:
         trace: TracebackType | None,
     ) -> None:
         if Uninterrupted._outer is self:
-            self._restore()
-            if not self._quiet:
-                self.deliver()
+            mask = _block()
+            try:
+                self._restore()
+            finally:
+                try:
+                    _unblock(mask)
+                finally:
+                    if not self._quiet:
+                        self.deliver()
 
     def _restore(self) -> None:
+        """Put all handlers back; exceptions that they raise meanwhile are raised at the end."""
         Uninterrupted._outer = None
-        try:
-            self._restore_each()
-        finally:  # a handler that is back may have raised an exception
-            self._restore_each()
-
-    def _restore_each(self) -> None:
+        raised: list[BaseException] = []
         while self._replaced:
-            set_handler(self._replaced[-1], self._handlers[self._replaced[-1]])
-            self._replaced.pop()
+            try:
+                while self._replaced:
+                    set_handler(self._replaced[-1], self._handlers[self._replaced[-1]])
+                    self._replaced.pop()
+            except BaseException as error:
+                raised.append(error)
+        if raised:
+            raise raised[0]
 
     def deliver(self) -> None:
-        """Run the handlers of the signals that were noted, in their order."""
-        while self._noted:
-            number = self._noted.pop(0)
-            self._handlers[number](number, None)
+        """Run the handlers of the signals that were noted, in their order.
+
+        If one raises an exception, the others run all the same.
+        """
+        try:
+            while self._noted:
+                number = self._noted.pop(0)
+                self._handlers[number](number, None)
+        finally:
+            if self._noted:
+                self.deliver()
+
+
+def _block() -> Any:
+    """Let signals wait while handlers are exchanged; return what waited before."""
+    return None if set_mask is None else set_mask(signal.SIG_BLOCK, SIGNALS)
+
+
+def _unblock(mask: Any) -> None:
+    """Let signals come again, except for those of `mask`."""
+    if set_mask is not None:
+        set_mask(signal.SIG_SETMASK, mask)

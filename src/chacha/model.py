@@ -9,7 +9,7 @@ from dataclasses import replace
 from os import PathLike
 from typing import Any, Unpack
 
-from chacha.config.arguments import whole_number
+from chacha.config.arguments import check_part, whole_number
 from chacha.config.config import Config
 from chacha.config.describe import describe
 from chacha.config.space import Space
@@ -117,7 +117,8 @@ class ChaCha:
         max_pending: int = 10_000,
         ticket_life: int = 1_000_000,
     ) -> None:
-        keep_decisions = whole_number("keep_decisions", keep_decisions, 0)
+        keep_decisions = min(whole_number("keep_decisions", keep_decisions, 0), sys.maxsize)
+        check_part("baseline", baseline, bool, "True")
         pool = default_pool() if pool is None else pool
         check_pool(pool)
         self.specification = spec = Specification.of(

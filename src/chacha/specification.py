@@ -118,6 +118,8 @@ class Specification:
         """Return the specification for these arguments: the same one for equal arguments."""
         budget = whole_number("budget", budget, 1, " (live models, the champion included)")
         seed = whole_number("seed", seed, 0)
+        if not isinstance(init, Mapping | None):
+            raise ConfigError(f"init must map options to values, got {init!r}")
         rules = ContestRules() if rules is None else rules
         check_part("rules", rules, (ContestRules, PaperRules), "ContestRules() or PaperRules()")
         loss = Squared() if loss is None else loss
@@ -200,7 +202,7 @@ _SHARED: WeakValueDictionary[Hashable, Specification] = WeakValueDictionary()
 
 def _kind(pool: LivePool) -> Hashable:
     """Return what a specification needs to know of a pool: its class, if that says everything."""
-    return NativePool if type(pool) is NativePool else cast("Hashable", pool)
+    return NativePool if type(pool) is NativePool else _Same(pool)
 
 
 def _key(value: Any) -> Hashable:
@@ -215,7 +217,25 @@ def _key(value: Any) -> Hashable:
         return type(value), tuple(map(_key, value))
     if isinstance(value, float):
         return float, repr(value)
-    if is_dataclass(value) and not isinstance(value, type):
-        return type(value), tuple(_key(getattr(value, field.name)) for field in fields(value))
-    hash(value)
-    return type(value), value
+    if value is None or isinstance(value, (str, bytes, int)):
+        return type(value), value
+    if is_dataclass(value) and "__dataclass_fields__" in vars(type(value)):
+        names = [field.name for field in fields(value)]
+        if set(getattr(value, "__dict__", ())) <= set(names):  # nothing else tells two apart
+            return type(value), tuple(_key(getattr(value, name)) for name in names)
+    return _Same(value)
+
+
+class _Same:
+    """A key for an object that only itself is equal to."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)

@@ -116,11 +116,13 @@ class StreamPass:
     def _report(self, driver: NativeDriver, progress: BlockProgress) -> Iterator[Chunk]:
         """Yield what was learned; then raise pending failures and interrupts."""
         self._left -= progress.examples
-        if progress.examples or progress.decisions:
-            yield Chunk(progress.examples, progress.decisions, progress.served)
-        driver.raise_failures()
-        if progress.signals is not None:
-            progress.signals.deliver()
+        try:
+            if progress.examples or progress.decisions:
+                yield Chunk(progress.examples, progress.decisions, progress.served)
+            driver.raise_failures()
+        finally:  # also if nobody wants the rest of the stream
+            if progress.signals is not None:
+                progress.signals.deliver()
 
     def _row(self, row: Example | Bad, record: bool) -> Iterator[Chunk]:
         """Learn a single row."""

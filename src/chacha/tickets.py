@@ -189,6 +189,6 @@ may wait (max_pending), each until 100 later ones were issued (ticket_life)
 def _number(ticket: int) -> int:
     """Return the number as an int; -1, which no ticket has, if it is none."""
     try:
-        return index(ticket)
+        return -1 if isinstance(ticket, bool) else index(ticket)
     except TypeError:
         return -1

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import chacha
@@ -23,10 +24,11 @@ from chacha import (
 from chacha.drivers import SlowPathWarning
 from chacha.drivers.native import NativeDriver
 from chacha.drivers.python import PythonDriver
+from chacha.errors import ConfigError
 from chacha.losses import Squared
-from chacha.rules.contest.betting import PairedBernstein, Pairing
+from chacha.rules.contest.betting import Coin, PairedBernstein, Pairing
 from chacha.rules.contest.blending import BlendGain, Blending, Serving
-from chacha.rules.paper import ChampionChallengers
+from chacha.rules.paper import ChampionChallengers, Scheduler
 from tests.support.fast_rules import EAGER, KEEN, PlainPool
 from tests.support.models import contest_model
 from tests.support.native_runs import PlainEvidence, lines_of, state
@@ -183,6 +185,72 @@ def test_what_the_engine_cannot_run_is_said_with_the_reason_and_the_cost(part: s
     assert reason in note
     assert "15 to 100 times slower than the engine" in note
     assert note in str(model.summary())
+
+
+class Eager(Scheduler):
+    """Retires challengers before their leases end."""
+
+    def schedule(self, *given: Any, **more: Any) -> Any:
+        return super().schedule(*given, **more)
+
+
+class Scheduled(ChampionChallengers):
+    """With another scheduler."""
+
+    scheduling = Eager
+
+
+@dataclass(frozen=True)
+class Loaded(Coin):
+    """Always the same side."""
+
+    def sign(self, k: int, n: int) -> float:
+        return 1.0
+
+
+def test_other_parts_that_the_engine_would_ignore_are_said_too() -> None:
+    coin = PairedBetting().with_coin(Loaded(seed=1))
+    for rules, reason in (
+        (PaperRules(algorithm=Scheduled), "the scheduler Eager.schedule"),
+        (ContestRules(evidence=coin), "the coin Loaded is not built in"),
+    ):
+        with pytest.warns(SlowPathWarning, match=reason):
+            ChaCha(rules=rules)
+
+
+@pytest.mark.parametrize("pool", [chacha.NativePool, PlainPool])
+@pytest.mark.parametrize("needed", [0.0, -1.0, float("nan"), None, "many"])
+def test_odds_that_are_no_number_above_0_are_reported(needed: Any, pool: Callable[[], Any]) -> None:
+    @dataclass(frozen=True)
+    class Wrong(PairedBetting):
+        def needed(self, k: int) -> float:
+            return 2.0 if k < 3 else needed
+
+    model = contest_model(pool=pool(), evidence=Wrong(block=2, patience=20), **QUICK)
+    errors = 0
+    lines = lines_of("interactions", 300)
+    for line in lines:
+        try:
+            model.learn_one(line)
+        except (ConfigError, TypeError):
+            errors += 1
+    assert errors > 10
+    assert model.examples == len(lines)
+    assert set(model.pool.live) == {each.config for each in model.live}
+
+
+@pytest.mark.parametrize("kind", [float, int, np.float32, np.float64, bool])
+def test_payoffs_may_be_numbers_of_any_type(kind: Callable[[float], Any]) -> None:
+    @dataclass(frozen=True)
+    class Typed(PairedBetting):
+        def payoff(self, bet: float, g: float, mean: float) -> float:
+            return kind(super().payoff(bet, g, mean))  # type: ignore[no-any-return]
+
+    lines = lines_of("interactions", 400)
+    evidence = Typed(alpha=0.9, block=2, patience=30, eliminates=3.0, renews=1.05)
+    native = learned(chacha.NativePool(), lines, evidence=evidence)
+    python = learned(PlainPool(), lines, evidence=evidence)
+    assert state(native) == state(python)
 
 
 class Narrow(SampleComplexity):

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import random
 import signal
 import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
 
 import pytest
 
+from chacha import interrupts
 from chacha.interrupts import Uninterrupted
 
 
@@ -61,3 +66,77 @@ def test_another_thread_changes_nothing() -> None:
         thread.join()
         signal.raise_signal(signal.SIGINT)
     assert guard.interrupted
+
+
+class Raised(Exception):
+    """Raised by a handler."""
+
+
+@pytest.fixture
+def handlers() -> Iterator[list[int]]:
+    """Handlers of three signals; all raise an exception."""
+    called: list[int] = []
+
+    def handler(number: int, frame: object) -> None:
+        called.append(number)
+        raise Raised(number)
+
+    numbers = (signal.SIGALRM, signal.SIGUSR1, signal.SIGUSR2)
+    before = {number: signal.signal(number, handler) for number in numbers}
+    yield called
+    assert all(signal.getsignal(number) is handler for number in numbers), "all are back"
+    for number, old in before.items():
+        signal.signal(number, old)
+
+
+def test_no_signal_is_lost_if_a_handler_raises(handlers: list[int]) -> None:
+    def work() -> None:
+        with Uninterrupted():
+            for number in (signal.SIGUSR1, signal.SIGALRM, signal.SIGUSR2):
+                signal.raise_signal(number)
+            assert handlers == []
+
+    with pytest.raises(Raised):
+        work()
+    assert handlers == [signal.SIGUSR1, signal.SIGALRM, signal.SIGUSR2]
+    with Uninterrupted(quiet=True) as guard:
+        signal.raise_signal(signal.SIGUSR2)
+        signal.raise_signal(signal.SIGUSR1)
+    with pytest.raises(Raised):
+        guard.deliver()
+    assert handlers[3:] == [signal.SIGUSR2, signal.SIGUSR1]
+
+
+def test_handlers_come_back_even_if_signals_come_while_they_do(
+    handlers: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_handler, coming = interrupts.set_handler, {signal.SIGALRM, signal.SIGUSR2}
+
+    def slow(number: int, handler: Any) -> None:
+        set_handler(number, handler)
+        back = not isinstance(getattr(handler, "__self__", None), Uninterrupted)
+        if back and number in coming:  # it comes now, through another thread
+            coming.remove(signal.Signals(number))
+            handler(number, None)
+
+    monkeypatch.setattr(interrupts, "set_handler", slow)
+    with pytest.raises(Raised), Uninterrupted():
+        pass
+    assert sorted(handlers) == [signal.SIGUSR2, signal.SIGALRM]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_real_signals_at_any_time(handlers: list[int], seed: int) -> None:
+    rng, inside = random.Random(seed), 0
+    for _ in range(200):
+        with suppress(Raised):
+            signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-5, 3e-4))
+            for _ in range(100):
+                with Uninterrupted():
+                    inside += 1
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    with suppress(Raised):
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    assert inside
+    assert len(handlers) > 20
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -195,6 +195,42 @@ def test_moves_that_remember_another_model_are_refused() -> None:
         ChaCha(rules=rules)
 
 
+def test_parts_with_state_beside_their_fields_are_not_shared() -> None:
+    class Scaled(chacha.Squared):
+        def __init__(self, k: float) -> None:
+            object.__setattr__(self, "k", k)
+
+        def loss(self, raw: float, y: float) -> float:
+            return float(self.k * super().loss(raw, y))  # type: ignore[attr-defined]
+
+    models = [ChaCha(loss=Scaled(k)) for k in (2.0, 30.0)]
+    for model in models:
+        model.learn_one("1 |a x")
+    assert [model.loss for model in models] == [2.0, 30.0]
+
+
+def test_equal_configurations_of_other_types_stay_apart() -> None:
+    one = Config().with_values(bit_precision=18.0)
+    two = Config().with_values(bit_precision=18)
+    assert one == two
+    assert [type(c.values["bit_precision"]) for c in (one, two)] == [float, int]
+    assert Config().with_values(bit_precision=18) is two
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"init": "x"}, "init must map options to values"),
+        ({"init": [1]}, "init must map options to values"),
+        ({"baseline": "no"}, "baseline must be an object such as True, got 'no'"),
+        ({"rules": None, "budget": 2**0 - 1}, "budget must be a whole number"),
+    ],
+)
+def test_wrong_arguments_are_named(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        ChaCha(**settings)
+
+
 def test_presets_are_sugar() -> None:
     rules = PaperRules(chacha.SampleComplexity(scale=0.1), lease_factor=2)
     sugar = ChaCha.paper(evidence=chacha.SampleComplexity(scale=0.1), lease_factor=2, budget=3)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import random
 import signal
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -196,13 +199,17 @@ class TimeUp(Exception):
 
 
 @contextmanager
-def alarms() -> Iterator[None]:
+def alarms() -> Iterator[list[int]]:
+    """Alarms raise an exception; yields how many have come."""
+    count = [0]
+
     def handler(number: int, frame: Any) -> None:
+        count[0] += 1
         raise TimeUp
 
     before = signal.signal(signal.SIGALRM, handler)
     try:
-        yield
+        yield count
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
@@ -218,7 +225,7 @@ def test_an_exception_of_a_signal_handler_leaves_a_working_model(kind: str) -> N
 
     keen = {"evidence": KEEN, "first_lease": 10, "space": SPACE}
     rounds = 150 if kind != "reference" else 40
-    rng, interrupted = random.Random(3), 0
+    rng = random.Random(3)
     stream = iter(rows(200_000))
     makers: dict[str, Callable[[], ChaCha]] = {
         "native": lambda: contest_model(**keen),
@@ -227,18 +234,14 @@ def test_an_exception_of_a_signal_handler_leaves_a_working_model(kind: str) -> N
         "custom test": lambda: contest_model(**{**keen, "evidence": Odd(block=2, patience=30)}),
     }
     model = makers[kind]()
-    with alarms():
+    with alarms() as count:
         for _ in range(rounds):
             with suppress(TimeUp):
                 signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-4, 4e-3))
-                try:
-                    while True:
-                        model.learn_one(*next(stream))
-                except TimeUp:
-                    interrupted += 1
-                    raise
+                while True:
+                    model.learn_one(*next(stream))
         signal.setitimer(signal.ITIMER_REAL, 0)
-    assert interrupted == rounds
+    assert count == [rounds]
     before = model.examples
     for _ in range(200):
         model.learn_one(*next(stream))
@@ -269,3 +272,62 @@ def test_a_handler_may_use_the_model() -> None:
     assert len(predictions) > 5
     assert all(map(math.isfinite, predictions))
     assert model.decisions == alone.decisions
+
+
+def test_a_handler_may_use_a_model_with_a_custom_test() -> None:
+    """The test is called by the engine during a step, and handlers wait for the whole step."""
+
+    class Odd(chacha.PairedBetting):
+        def bet(self, mean: float, variance: float) -> float:
+            return super().bet(mean, variance)
+
+    model, seen = contest_model(evidence=Odd(block=2), first_lease=50), list[float | None]()
+    before = signal.signal(signal.SIGALRM, lambda number, frame: seen.append(model.loss))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 3e-4, 3e-4)
+        for row in rows(6000):
+            model.learn_one(*row)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert len(seen) > 5
+
+
+@pytest.mark.parametrize("use", ["loss", "predict", "learn"])
+def test_a_custom_test_that_uses_its_own_model_is_an_error_and_no_deadlock(use: str) -> None:
+    class Curious(chacha.PairedBetting):
+        def bet(self, mean: float, variance: float) -> float:
+            uses: dict[str, Callable[[], object]] = {
+                "loss": lambda: model.loss,
+                "predict": lambda: model.predict_one("|a x"),
+                "learn": lambda: model.learn_one("1 |a x"),
+            }
+            uses[use]()
+            return super().bet(mean, variance)
+
+    model = contest_model(evidence=Curious(block=2), first_lease=50)
+    errors = 0
+    for row in rows(200):
+        try:
+            model.learn_one(*row)
+        except RuntimeError as error:
+            errors += "a custom test cannot use the model that it tests" in str(error)
+    assert errors > 10
+    assert model.examples == 200
+
+
+def test_a_custom_test_that_refers_to_its_model_is_collected() -> None:
+    @dataclass(frozen=True)
+    class Friend(chacha.PairedBetting):
+        models: Any = field(default_factory=list, compare=False)
+
+    def make() -> weakref.ref[Any]:
+        evidence = Friend()
+        model = ChaCha(rules=chacha.ContestRules(evidence=evidence))
+        evidence.models.append(model)
+        model.learn_one({"a": 1.0, "b": 2.0}, 1.0)
+        return weakref.ref(model)
+
+    reference = make()
+    gc.collect()
+    assert reference() is None

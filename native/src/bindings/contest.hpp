@@ -62,24 +62,6 @@ ContestState contest_state(std::uint32_t champion, std::int64_t charged, double 
   return state;
 }
 
-// A custom test of Python's. If it raises an exception, nothing is bet and the exception is
-// appended to `failures`: the example is learned as a whole.
-auto custom_test(CustomTest payoff, Failures failures) {
-  return [payoff = std::move(payoff), failures = std::move(failures)](double mean, double variance,
-                                                                      double gain, double harm) {
-    const nb::gil_scoped_acquire gil;
-    try {
-      return nb::cast<double>(payoff(mean, variance, gain, harm));
-    } catch (nb::python_error& error) {
-      PyList_Append(failures.ptr(), error.value().ptr());
-    } catch (const std::exception& error) {
-      nb::object raised = nb::module_::import_("builtins").attr("TypeError")(error.what());
-      PyList_Append(failures.ptr(), raised.ptr());
-    }
-    return 1.0;
-  };
-}
-
 void bind_contest(nb::class_<PyEngine>& type) {
   type.def(
           "set_contest_rules",
@@ -93,9 +75,9 @@ void bind_contest(nb::class_<PyEngine>& type) {
             PairedBetting rules{margin,     block,    clip,    block_clip, most,
                                 eliminates, patience, warm_up, bernstein,  coin.has_value(),
                                 0,          1,        {}};
-            if (custom) rules.custom = custom_test(custom->first, custom->second);
             if (coin) std::tie(rules.seed, rules.coin_block) = *coin;
             const auto held = self.lock();
+            if (custom) rules.custom = self.custom_test(custom->first, custom->second);
             self.engine().set_contest_rules(
                 ServedLoss::named(loss.first, loss.second), std::move(rules),
                 {burn_in, early, decay, standard_errors, blend_clip, tolerance, champion_only},

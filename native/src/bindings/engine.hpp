@@ -67,13 +67,47 @@ class PyEngine {
   }
 
   // For short calls, which keep Python's lock unless another thread uses the engine.
-  std::unique_lock<std::mutex> lock() {
-    std::unique_lock<std::mutex> held(mutex_, std::try_to_lock);
+  std::unique_lock<std::recursive_mutex> lock() {
+    std::unique_lock<std::recursive_mutex> held(mutex_, std::try_to_lock);
     if (!held.owns_lock()) {
       nb::gil_scoped_release release;
       held.lock();
     }
+    refuse_inside_test();
     return held;
+  }
+
+  // Makes Python's `payoff` the test of promotions. If it raises an exception, nothing is bet and
+  // the exception is appended to `failures`: the example is learned as a whole.
+  auto custom_test(nb::object payoff, nb::object failures) {
+    payoff_ = std::move(payoff);
+    failures_ = std::move(failures);
+    return [this](double mean, double variance, double gain, double harm) {
+      const nb::gil_scoped_acquire gil;
+      double result = 1.0;
+      inside_test_ = true;
+      try {
+        result = nb::cast<double>(payoff_(mean, variance, gain, harm));
+      } catch (nb::python_error& error) {
+        PyList_Append(failures_.ptr(), error.value().ptr());
+      } catch (const std::exception& error) {
+        nb::object raised = nb::module_::import_("builtins").attr("TypeError")(error.what());
+        PyList_Append(failures_.ptr(), raised.ptr());
+      }
+      inside_test_ = false;
+      return result;
+    };
+  }
+
+  // The Python objects that the engine refers to, for the garbage collector.
+  int traverse(visitproc visit, void* arg) {
+    Py_VISIT(payoff_.ptr());
+    Py_VISIT(failures_.ptr());
+    return 0;
+  }
+  void clear() {
+    payoff_.reset();
+    failures_.reset();
   }
 
   Engine& engine() { return engine_; }
@@ -195,7 +229,8 @@ class PyEngine {
     BlockProgress progress{};
     {
       nb::gil_scoped_release release;
-      const std::lock_guard<std::mutex> held(mutex_);
+      const std::lock_guard<std::recursive_mutex> held(mutex_);
+      refuse_inside_test();
       progress = engine_.advance_text(buffer.text().substr(0, end), at, true, limit);
     }
     return {static_cast<int>(progress.status), progress.at, progress.examples};
@@ -206,7 +241,8 @@ class PyEngine {
     BlockProgress progress{};
     {
       nb::gil_scoped_release release;
-      const std::lock_guard<std::mutex> held(mutex_);
+      const std::lock_guard<std::recursive_mutex> held(mutex_);
+      refuse_inside_test();
       for (std::size_t i = 0; i < block.groups.size(); ++i) {
         block.block.parts[i].group = engine_.groups().number(block.groups[i]);
       }
@@ -241,6 +277,10 @@ class PyEngine {
   static std::uint64_t next_number() {
     static std::atomic<std::uint64_t> last{0};
     return ++last;
+  }
+
+  void refuse_inside_test() const {
+    if (inside_test_) throw std::runtime_error("a custom test cannot use the model that it tests");
   }
 
   // Predicts the current example for all models.
@@ -284,10 +324,27 @@ class PyEngine {
   std::uint64_t number_;  // no other engine of the process has it
   Engine engine_;
   DictRows dicts_{engine_.groups()};
-  TextNames text_;     // of an asked line
-  Forecast forecast_;  // of an asked example
-  std::mutex mutex_;
+  TextNames text_;              // of an asked line
+  Forecast forecast_;           // of an asked example
+  std::recursive_mutex mutex_;  // a custom test may try to use the engine that called it
+  bool inside_test_ = false;
+  nb::object payoff_, failures_;  // of a custom test
 };
+
+// The engine refers to a custom test, which may refer to a model and so to the engine.
+int traverse_engine(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  return nb::inst_ready(self) ? nb::inst_ptr<PyEngine>(self)->traverse(visit, arg) : 0;
+}
+
+int clear_engine(PyObject* self) {
+  if (nb::inst_ready(self)) nb::inst_ptr<PyEngine>(self)->clear();
+  return 0;
+}
+
+PyType_Slot engine_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse_engine)},
+                              {Py_tp_clear, reinterpret_cast<void*>(clear_engine)},
+                              {0, nullptr}};
 
 }  // namespace
 }  // namespace chacha

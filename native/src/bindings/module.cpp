@@ -107,6 +107,7 @@ NB_MODULE(_native, module) {
   bind_tickets(module);
 
   nb::class_<PyEngine> engine(module, "Engine", nb::is_weak_referenceable(),
+                              nb::type_slots(engine_slots),
                               "All live models and the rules, one step per example.");
   engine.def(nb::init<int, const std::string&>(), "bits"_a, "kernel"_a = "");
   bind_contest(engine);

@@ -7,11 +7,19 @@ from typing import Any
 
 from chacha.errors import ConfigError
 
-__all__ = ["check_part", "whole_number"]
+__all__ = ["LONGEST", "check_part", "whole_number"]
 
 
-def whole_number(name: str, value: Any, least: int, about: str = "") -> int:
+LONGEST = 1 << 40
+"""The longest first lease: about a million million examples."""
+
+
+def whole_number(
+    name: str, value: Any, least: int, about: str = "", most: int | None = None
+) -> int:
     """Return the value as an int of at least `least`, or raise an error that names the setting.
+
+    More than `most` is refused, too.
 
     >>> whole_number("budget", 0, 1)
     Traceback (most recent call last):
@@ -24,6 +32,8 @@ def whole_number(name: str, value: Any, least: int, about: str = "") -> int:
     if number < least:
         rule = f"a whole number of at least {least}{about}"
         raise ConfigError(f"{name} must be {rule}, got {value!r}")
+    if most is not None and number > most:
+        raise ConfigError(f"{name} must be a whole number of at most {most}, got {value!r}")
     return number
 
 

@@ -146,7 +146,8 @@ class Config:
         """
         config = object.__new__(cls)
         config._set(products, dict(values), derived)
-        return _KNOWN.setdefault(config._key, config)
+        types = tuple(map(type, values.values()))  # 1 equals 1.0, and is another value
+        return _KNOWN.setdefault((config._key, types), config)
 
     def __hash__(self) -> int:
         return self._hash

@@ -19,6 +19,7 @@ from chacha.data.example import Example
 from chacha.drivers.records import LiveModel, Step, Summary, live_models
 from chacha.errors import PoolError
 from chacha.features.derivation import Recipe
+from chacha.interrupts import Uninterrupted
 from chacha.pools.base import LivePool, copies
 from chacha.rules.algorithm import Algorithm, RulesState
 from chacha.rules.contest.blending import Blend
@@ -148,10 +149,11 @@ class Driver(ABC):
 
         Called when the first row of a table or the first dict arrives. Later calls do nothing.
         """
-        policy, self._pending_policy = self._pending_policy, None
-        if policy is not None:
-            self._turn_on_derivation(policy.first)
-            self._derive([*self.initial.derived, *policy.from_start])
+        if (policy := self._pending_policy) is not None:
+            with Uninterrupted():
+                self._turn_on_derivation(policy.first)
+                self._derive([*self.initial.derived, *policy.from_start])
+                self._pending_policy = None
 
     @abstractmethod
     def _turn_on_derivation(self, first: int) -> None:

@@ -269,7 +269,11 @@ class NativeDriver(Driver):
     def _step(self, run: Callable[[], int]) -> list[Decision] | None:
         """Learn one example, and return its decisions; None if Python must read it."""
         try:
-            status = run()
+            if self._engine_state.calls_python:  # then handlers of signals wait for the whole step
+                with Uninterrupted():
+                    status = run()
+            else:
+                status = run()
         except ValueError as error:
             self._refusal = error
             return None

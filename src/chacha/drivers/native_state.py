@@ -17,13 +17,13 @@ from chacha.drivers.native_screen import NativeScreen
 from chacha.losses import EngineLoss, engine_loss
 from chacha.pools.native import NativePool
 from chacha.rules.algorithm import Algorithm, RulesState
-from chacha.rules.contest.betting import MASK, PairedBernstein, PairedBetting, Pairing
+from chacha.rules.contest.betting import MASK, Coin, PairedBernstein, PairedBetting, Pairing, number
 from chacha.rules.contest.blending import Blend, BlendGain, Blending, ChampionServes, Serving
 from chacha.rules.contest.contest import Contest
 from chacha.rules.contest.state import Challenger, ContestState
 from chacha.rules.paper.bounds import SampleComplexity
 from chacha.rules.paper.champion import ChampionChallengers
-from chacha.rules.paper.scheduler import FOREVER
+from chacha.rules.paper.scheduler import FOREVER, Scheduler
 from chacha.rules.paper.state import PaperState
 from chacha.rules.progressive_loss import ProgressiveLoss
 from chacha.tasks import Task
@@ -35,11 +35,16 @@ ServingModels = tuple[int, int, float]
 
 Models = Mapping[Config, int]
 
+EVERY_EXAMPLE = ("charge", "bound", "_bounds", "serve", "served_by", "decide", "_schedule")
+"""Methods of Algorithm 1 that the engine runs for every example, instead of calling them."""
+
 
 class EngineState(Protocol):
     """Reads the state of the rules from the engine, and writes it there."""
 
     screen: NativeScreen | None
+    calls_python: bool
+    """Whether the engine calls a custom test during a step."""
 
     def read(self, state: Any, models: Models) -> RulesState:
         """Return a state as the examples since the last decision have changed it."""
@@ -61,9 +66,11 @@ def engine_gap(algorithm: Algorithm[Any], task: Task) -> str | None:
     if engine_loss(task.loss_function) is None:
         return f"the loss {type(task.loss_function).__name__} is not built in"
     if isinstance(algorithm, ChampionChallengers):
-        names = ("charge", "bound", "serve", "served_by", "decide")
-        if (name := _overridden(algorithm, ChampionChallengers, *names)) is not None:
+        if (name := _overridden(algorithm, ChampionChallengers, *EVERY_EXAMPLE)) is not None:
             return f"the algorithm {name} is not the built-in one"
+        scheduler = algorithm.scheduling
+        if scheduler.schedule is not Scheduler.schedule and not scheduler.at_lease_ends:
+            return f"the scheduler {scheduler.__name__}.schedule is not the built-in one"
         evidence = algorithm.rules.evidence
         if not isinstance(evidence, SampleComplexity):
             return f"the evidence {type(evidence).__name__} is not built in"
@@ -73,6 +80,9 @@ def engine_gap(algorithm: Algorithm[Any], task: Task) -> str | None:
     assert isinstance(algorithm, Contest)
     if type(algorithm) is not Contest:
         return f"the algorithm {type(algorithm).__name__} is not built in"
+    coin = algorithm.rules.evidence.coin
+    if coin is not None and type(coin) is not Coin:
+        return f"the coin {type(coin).__name__} is not built in"
     blending = algorithm.rules.blending
     base = ChampionServes if isinstance(blending, ChampionServes) else Blending
     if (name := _overridden(blending, base, "choose", "decay")) is not None:
@@ -104,6 +114,7 @@ class PaperEngineState:
     """The state of the paper's rules in the engine: standings, and who is tested."""
 
     screen: NativeScreen | None = None
+    calls_python = False
 
     def __init__(self, algorithm: ChampionChallengers, pool: NativePool, loss: EngineLoss) -> None:
         self.algorithm, self.engine = algorithm, pool.engine
@@ -157,7 +168,7 @@ class ContestEngineState:
         self.screen: NativeScreen | None = NativeScreen(pool, rules.screening.looks)
         evidence, blending = rules.evidence, rules.blending
         coin = evidence.coin
-        custom = type(evidence) not in (PairedBetting, PairedBernstein)
+        self.calls_python = custom = type(evidence) not in (PairedBetting, PairedBernstein)
         self.engine.set_contest_rules(
             loss=loss,
             margin=evidence.margin,
@@ -245,8 +256,8 @@ def custom_payoff(evidence: PairedBetting) -> Callable[[float, float, float, flo
     def payoff(mean: float, variance: float, gain: float, harm: float) -> float:
         bet = evidence.bet(mean, variance)
         if mean > 0.0:
-            return float(evidence.payoff(bet, gain, mean))
-        return float(evidence.payoff(bet, harm, -mean)) if mean < 0.0 else 1.0
+            return number(evidence.payoff(bet, gain, mean))
+        return number(evidence.payoff(bet, harm, -mean)) if mean < 0.0 else 1.0
 
     return payoff
 

@@ -78,7 +78,7 @@ class Algorithm(Protocol, Generic[StateT]):
     def begun(self, state: StateT) -> bool:
         """Return whether the oracle has proposed something, or is not needed."""
 
-    def charge(self, state: StateT, scored: ScoredExample) -> Sequence[Exception]:
+    def charge(self, state: StateT, scored: ScoredExample) -> Sequence[BaseException]:
         """Lines 3, 8 and 9: charge the live models for one example; return what failed."""
 
     def decide(self, state: StateT, facts: StreamFacts) -> Outcome:

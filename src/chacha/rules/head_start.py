@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from chacha.data.vw_text import FLOAT32_MAX
 from chacha.errors import ConfigError
 
 __all__ = ["FromScratch", "HeadStart", "Starting"]
@@ -32,8 +33,10 @@ class HeadStart:
     damping: float = 0.1
 
     def __post_init__(self) -> None:
-        if not self.damping >= 0:
-            raise ConfigError(f"damping must not be negative, got {self.damping}")
+        if not 0 <= self.damping <= FLOAT32_MAX:
+            raise ConfigError(
+                f"damping must be a number of at least 0 in single precision, got {self.damping}"
+            )
 
 
 Starting = FromScratch | HeadStart

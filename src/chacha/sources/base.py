@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
+from threading import Lock
 from typing import Protocol, runtime_checkable
 
 from chacha.data.example import Example
@@ -123,6 +124,9 @@ class Unlabelled:
             yield row if example is None else example
 
 
+_COUNTING = Lock()  # bad rows are rare, so that one lock does for all models
+
+
 class Skipped(dict[str, int]):
     """The number of skipped rows by reason, and the first of each reason.
 
@@ -138,8 +142,9 @@ class Skipped(dict[str, int]):
 
     def add(self, bad: Bad) -> None:
         """Count one more row."""
-        self[bad.reason] = self.get(bad.reason, 0) + 1
-        self.first.setdefault(bad.reason, str(bad))
+        with _COUNTING:
+            self[bad.reason] = self.get(bad.reason, 0) + 1
+            self.first.setdefault(bad.reason, str(bad))
 
 
 def good_examples(

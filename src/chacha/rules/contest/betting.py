@@ -151,9 +151,11 @@ class Pairing:
             variance = squares / blocks - mean * mean + LEAST_VARIANCE
             bet = rules.bet(mean, variance)
             if mean > 0.0:
-                self.wealth = _zero_if_tiny(self.wealth * rules.payoff(bet, gain, mean))
+                payoff = number(rules.payoff(bet, gain, mean))
+                self.wealth = _zero_if_tiny(self.wealth * payoff)
             elif mean < 0.0:
-                self.against = _zero_if_tiny(self.against * rules.payoff(bet, harm, -mean))
+                payoff = number(rules.payoff(bet, harm, -mean))
+                self.against = _zero_if_tiny(self.against * payoff)
 
 
 def nan_to_inf(loss: float) -> float:
@@ -163,6 +165,15 @@ def nan_to_inf(loss: float) -> float:
     (inf, 0.5)
     """
     return loss if loss == loss else math.inf
+
+
+def number(value: float) -> float:
+    """Return a number that a custom test gave as a float; other things raise an error.
+
+    >>> number(True), number(2)
+    (1.0, 2.0)
+    """
+    return float(value + 0.0)
 
 
 def _clipped(value: float) -> float:

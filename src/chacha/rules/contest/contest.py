@@ -16,13 +16,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from chacha.config.arguments import check_part, whole_number
+from chacha.config.arguments import LONGEST, check_part, whole_number
 from chacha.config.config import Config
 from chacha.config.derived_groups import DerivedFeatures
 from chacha.config.describe import describe
 from chacha.config.space import RATES, Interactions, Space
+from chacha.errors import ConfigError
 from chacha.rules.algorithm import Outcome
-from chacha.rules.contest.betting import PairedBetting, Pairing, nan_to_inf
+from chacha.rules.contest.betting import PairedBetting, Pairing, nan_to_inf, number
 from chacha.rules.contest.blending import Blend, BlendGain, Blending
 from chacha.rules.contest.moves import Moves
 from chacha.rules.contest.records import (
@@ -34,7 +35,7 @@ from chacha.rules.contest.records import (
 from chacha.rules.contest.rotation import ELIMINATED, Move, MoveRequest, MoveSource, OracleMoves
 from chacha.rules.contest.screening import CandidateWindow, Screening
 from chacha.rules.contest.state import Challenger, ContestState
-from chacha.rules.decisions import Decision, WentLive
+from chacha.rules.decisions import Decision, Retired, WentLive
 from chacha.rules.head_start import FromScratch, HeadStart, Starting
 from chacha.rules.oracle import ConfigOracle
 from chacha.rules.stream_facts import ScoredExample, StreamFacts
@@ -90,7 +91,7 @@ class ContestRules:
         check_part("starting", self.starting, (FromScratch, HeadStart), "HeadStart()")
         if not (self.oracle is None or callable(self.oracle)):
             check_part("oracle", self.oracle, MoveSource, FUNCTION)
-        whole_number("first_lease", self.first_lease, 1)
+        whole_number("first_lease", self.first_lease, 1, most=LONGEST)
 
     def default_space(self, rate: bool, derives: bool) -> Space:
         """Return what is tuned by default, if the pool has a learning rate and derives groups."""
@@ -188,7 +189,7 @@ class Contest:
         """Return whether there are challengers, or there never will be any."""
         return bool(state.challengers) or self.budget < 2
 
-    def charge(self, state: ContestState, scored: ScoredExample) -> Sequence[Exception]:
+    def charge(self, state: ContestState, scored: ScoredExample) -> Sequence[BaseException]:
         """Charge all live models for one example, and return the failures of a custom test.
 
         A model that went live after the prediction was made has no loss, and is not charged. If
@@ -198,7 +199,7 @@ class Contest:
         losses, weight = scored.losses, scored.weight
         if not weight > 0 or state.champion not in losses:
             return ()
-        failures: list[Exception] = []
+        failures: list[BaseException] = []
         decay, champion_loss = self.rules.blending.decay, losses[state.champion]
         none = weight * champion_loss
         state.serving.add(weight * scored.served_loss, none, decay)
@@ -212,7 +213,7 @@ class Contest:
             loss, evidence = nan_to_inf(losses[c]), self.rules.evidence
             try:
                 challenger.pairing.add(champion_loss, loss, weight, state.level, evidence)
-            except Exception as error:
+            except BaseException as error:
                 failures.append(error)
         if math.isfinite(weight * champion_loss):
             state.charged += 1
@@ -226,7 +227,7 @@ class Contest:
         reached = {c: challenger.pairing.reached for c, challenger in state.challengers.items()}
         best = max(reached, key=reached.__getitem__, default=None)
         if best is not None and reached[best] >= 1.0:
-            decisions = self._promote(state, best)
+            decisions = self._promote(state, best, failures)
         else:
             decisions = [d for c in state.B for d in self._decide_on(state, c)]
         if decisions or state.decide_anyway:
@@ -267,23 +268,36 @@ class Contest:
         del state.challengers[c]
         state.decide_anyway = True
 
-    def _promote(self, state: ContestState, c: Config) -> list[Decision]:
-        """C ← c; the others leave, and the dethroned champion stays with a new pairing."""
+    def _promote(self, state: ContestState, c: Config, failures: list[Exception]) -> list[Decision]:
+        """C ← c; the others leave, and the dethroned champion stays with a new pairing.
+
+        If a custom test fails to say what the dethroned champion needs, it leaves too.
+        """
         old, winner = state.champion, state.challengers[c]
         decisions: list[Decision] = [
             promoted_record(state.t, c, old, winner.pairing, self.rules.evidence)
         ]
-        dethroned = self._challenger(state, Move(DETHRONED, "", old, LONGER))
+        dethroned: Challenger | None = None
+        try:
+            dethroned = self._challenger(state, Move(DETHRONED, "", old, LONGER))
+        except Exception as error:
+            failures.append(error)
         decisions += [_leave(state, other, eliminated=False) for other in state.B if other != c]
         state.champion, state.challengers = c, {}
         state.moves.crowned(None if winner.move.kind == DETHRONED else winner.move, old)
-        self._pair(state, dethroned)
+        if dethroned is None:
+            decisions.append(Retired(state.t, old, state.charged, eliminated=False))
+        else:
+            self._pair(state, dethroned)
         return decisions
 
     def _challenger(self, state: ContestState, move: Move) -> Challenger:
         """Return a new challenger, whose evidence begins with the next example."""
-        number = state.challenged + 1
-        pairing = Pairing(number, self.rules.evidence.needed(number))
+        k = state.challenged + 1
+        needed = number(self.rules.evidence.needed(k))
+        if not needed > 0.0:
+            raise ConfigError(f"evidence: needed({k}) must be above 0, got {needed}")
+        pairing = Pairing(k, needed)
         pairing.restart()
         return Challenger(pairing, BlendGain(), self._lease(move.tried), move)
 

@@ -11,7 +11,7 @@ from math import inf
 from random import Random
 from typing import Any, ClassVar
 
-from chacha.config.arguments import whole_number
+from chacha.config.arguments import LONGEST, whole_number
 from chacha.config.config import Config
 from chacha.config.describe import describe
 from chacha.config.space import Interactions, Space
@@ -60,7 +60,8 @@ class PaperRules:
     lease_factor: int = 5
 
     def __post_init__(self) -> None:
-        if not hasattr(self.evidence, "bound") or isinstance(self.evidence, type):
+        parts = ("bound", "burn_in")
+        if isinstance(self.evidence, type) or not all(hasattr(self.evidence, p) for p in parts):
             raise ConfigError(
                 f"evidence must be an object such as SampleComplexity(), got {self.evidence!r}"
             )
@@ -75,7 +76,7 @@ class PaperRules:
             raise ConfigError(
                 f"algorithm must be a class such as Exhaustive, got {self.algorithm!r}"
             )
-        whole_number("lease_factor", self.lease_factor, 1)
+        whole_number("lease_factor", self.lease_factor, 1, most=LONGEST)
 
     @classmethod
     def authors(cls, **settings: Any) -> PaperRules:
@@ -174,7 +175,7 @@ class ChampionChallengers:
         """Return whether the oracle has proposed something."""
         return bool(state.S)
 
-    def charge(self, state: PaperState, scored: ScoredExample) -> Sequence[Exception]:
+    def charge(self, state: PaperState, scored: ScoredExample) -> Sequence[BaseException]:
         """Lines 3, 8 and 9 for one example; the bounded losses are charged.
 
         A model that went live after the prediction was made has no loss, and is not charged.

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from math import inf
 from random import Random
 from statistics import median
+from typing import ClassVar
 
 from chacha.config.config import Config
 from chacha.rules.decisions import Decision, LeaseDoubled, Retired, WentLive
@@ -28,6 +29,10 @@ class Scheduler:
     >>> decisions[0].kind, decisions[0].lease
     ('WentLive', 10)
     """
+
+    at_lease_ends: ClassVar[bool] = False
+    """Whether a :meth:`schedule` of a subclass changes something only when a lease ends or the
+    challengers change. The native engine calls it at these times only."""
 
     def __init__(self, budget: int) -> None:
         self.budget = budget
