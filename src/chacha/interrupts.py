@@ -5,19 +5,18 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Callable
-from inspect import unwrap
+from importlib import import_module
 from types import FrameType, TracebackType
 from typing import Any, ClassVar
 
 __all__ = ["Uninterrupted"]
 
 SIGNALS = [int(s) for s in signal.valid_signals() if s not in (signal.SIGKILL, signal.SIGSTOP)]
-# Without the conversion to enumerations, which takes twenty times as long.
-get_handler: Callable[[int], Any] = unwrap(signal.getsignal)
-set_handler: Callable[[int, Any], Any] = unwrap(signal.signal)
-set_mask: Callable[[int, Any], Any] | None = (
-    unwrap(signal.pthread_sigmask) if hasattr(signal, "pthread_sigmask") else None
-)
+_signal: Any = import_module("_signal")  # `signal` without enumerations: twenty times as fast
+get_handler: Callable[[int], Any] = _signal.getsignal
+set_handler: Callable[[int, Any], Any] = _signal.signal
+set_mask: Callable[[int, Any], Any] = getattr(_signal, "pthread_sigmask", lambda how, mask: mask)
+SIG_BLOCK, SIG_SETMASK = getattr(signal, "SIG_BLOCK", 0), getattr(signal, "SIG_SETMASK", 0)
 
 
 class Uninterrupted:
@@ -52,8 +51,9 @@ class Uninterrupted:
 
     def __enter__(self) -> Uninterrupted:
         if Uninterrupted._outer is None and threading.current_thread() is threading.main_thread():
-            mask = _block()
+            mask = set_mask(SIG_BLOCK, ())
             try:
+                set_mask(SIG_BLOCK, SIGNALS)  # may run handlers, which may raise
                 for number in SIGNALS:
                     handler = get_handler(number)
                     if callable(handler):  # otherwise it is ignored, or not a handler of Python's
@@ -62,10 +62,13 @@ class Uninterrupted:
                         set_handler(number, self._note)
                 Uninterrupted._outer = self
             except BaseException:  # raised by a handler that was not replaced yet
-                self._restore()
+                try:
+                    self._restore()
+                finally:
+                    self.deliver()
                 raise
             finally:
-                _unblock(mask)
+                set_mask(SIG_SETMASK, mask)
         return self
 
     def __exit__(
@@ -75,12 +78,13 @@ class Uninterrupted:
         trace: TracebackType | None,
     ) -> None:
         if Uninterrupted._outer is self:
-            mask = _block()
+            mask = set_mask(SIG_BLOCK, ())
             try:
+                set_mask(SIG_BLOCK, SIGNALS)
                 self._restore()
             finally:
                 try:
-                    _unblock(mask)
+                    set_mask(SIG_SETMASK, mask)
                 finally:
                     if not self._quiet:
                         self.deliver()
@@ -111,14 +115,3 @@ class Uninterrupted:
         finally:
             if self._noted:
                 self.deliver()
-
-
-def _block() -> Any:
-    """Let signals wait while handlers are exchanged; return what waited before."""
-    return None if set_mask is None else set_mask(signal.SIG_BLOCK, SIGNALS)
-
-
-def _unblock(mask: Any) -> None:
-    """Let signals come again, except for those of `mask`."""
-    if set_mask is not None:
-        set_mask(signal.SIG_SETMASK, mask)

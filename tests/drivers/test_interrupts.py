@@ -140,3 +140,4 @@ def test_real_signals_at_any_time(handlers: list[int], seed: int) -> None:
     assert inside
     assert len(handlers) > 20
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == set(), "no signal stays blocked"
