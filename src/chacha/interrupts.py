@@ -54,12 +54,12 @@ class Uninterrupted:
             mask = set_mask(SIG_BLOCK, ())
             try:
                 set_mask(SIG_BLOCK, SIGNALS)  # may run handlers, which may raise
-                for number in SIGNALS:
-                    handler = get_handler(number)
-                    if callable(handler):  # otherwise it is ignored, or not a handler of Python's
-                        self._handlers[number] = handler
-                        self._replaced.append(number)
-                        set_handler(number, self._note)
+                found = zip(SIGNALS, map(get_handler, SIGNALS), strict=True)
+                # Others are ignored, or their handler is not Python's.
+                self._handlers = {number: handler for number, handler in found if callable(handler)}
+                for number in self._handlers:
+                    self._replaced.append(number)
+                    set_handler(number, self._note)
                 Uninterrupted._outer = self
             except BaseException:  # raised by a handler that was not replaced yet
                 try:
