@@ -137,6 +137,10 @@ class ChaCha:
             features=spec.space.features,
         )
         self._lock = self._driver.lock
+        # Around single examples, these take a fifth of the time of a `with` statement, and are as
+        # safe: `acquire` is the first call after `try`, and `release` the first after `finally`. It
+        # fails only if a signal handler raised an exception while the lock was waited for.
+        self._acquire, self._release = self._lock.acquire, self._lock.release
         self.skipped = Skipped()
         self.reader, self._labelled = self._intake.reader, self._intake.labelled
         self._fast_path = FastPath(
@@ -306,12 +310,18 @@ class ChaCha:
         >>> model.predict_one({"age": 31, "city": "Rome"})
         0.0
         """
-        with self._lock:
+        try:
+            self._acquire()
             if (served := self._fast_path.predict(x)) is not None:
                 return served
             forecast = self._driver.predict(self._intake.example(x))
             self._fast_path.add_plan(x)
             return self.specification.task.prediction(forecast.served)
+        finally:
+            try:  # noqa: SIM105
+                self._release()
+            except RuntimeError:
+                pass
 
     def learn_one(
         self, x: ExampleLike, y: float | None = None, weight: float | None = None
@@ -326,7 +336,8 @@ class ChaCha:
         >>> [type(decision).__name__ for decision in decisions]
         ['WentLive', 'WentLive']
         """
-        with self._lock:
+        try:
+            self._acquire()
             if (decisions := self._fast_path.learn(x, y, weight)) is not None:
                 return decisions
             example = self._labelled(self._intake.example(x), y, weight)
@@ -334,6 +345,11 @@ class ChaCha:
             decisions = self._driver.learn(example).decisions
             self._fast_path.add_plan(x)
             return decisions
+        finally:
+            try:  # noqa: SIM105
+                self._release()
+            except RuntimeError:
+                pass
 
     def ask(self, x: ExampleLike) -> Ticket:
         """Predict now and learn later: return a ticket that :meth:`tell` takes with the label.
@@ -350,7 +366,8 @@ class ChaCha:
         Traceback (most recent call last):
         chacha.errors.TicketError: ticket 0 already has its label; a label counts once
         """
-        with self._lock:
+        try:
+            self._acquire()
             if (pending := self._fast_path.ask(x)) is not None:
                 return self._tickets.issue(pending.asked.prediction, pending)
             example = replace(self._intake.example(x), label=None)  # the label comes with tell()
@@ -361,6 +378,11 @@ class ChaCha:
             self._fast_path.add_plan(x)
             served = self.specification.task.prediction(forecast.served)
             return self._tickets.issue(served, PendingExample(example, forecast))
+        finally:
+            try:  # noqa: SIM105
+                self._release()
+            except RuntimeError:
+                pass
 
     def tell(self, ticket: Ticket | int, y: float, weight: float | None = None) -> list[Decision]:
         """Learn the label of an asked example, and return the decisions that followed.
@@ -368,7 +390,8 @@ class ChaCha:
         `ticket` is a ticket of :meth:`ask` or its number. A second label for the same ticket is
         an error.
         """
-        with self._lock:
+        try:
+            self._acquire()
             number, pending = self._tickets.take(ticket)
             if isinstance(pending, NativePendingExample):
                 decisions = self._fast_path.tell(pending, y, weight)
@@ -382,6 +405,11 @@ class ChaCha:
             if isinstance(pending, NativePendingExample):
                 return self._fast_path.tell_checked(pending, example, weight is None)
             return self._driver.learn(example, pending.forecast).decisions
+        finally:
+            try:  # noqa: SIM105
+                self._release()
+            except RuntimeError:
+                pass
 
     def run(
         self,
