@@ -6,6 +6,7 @@ In C++ the formulas are in `native/src/features/derived_kinds.cpp`, and give the
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -43,23 +44,23 @@ class Formula:
         return False
 
 
-class ValueFormula(Formula):
+class ValueFormula(Formula, ABC):
     """A formula of the values of the current example."""
 
+    @abstractmethod
     def basis(self, parameter: float, name: str, stats: ColumnStats) -> Basis | None:
         """Return the basis of a column; None if the column is not ready or does not suit."""
-        raise NotImplementedError
 
+    @abstractmethod
     def features(self, parameter: float, basis: Basis, x: float) -> list[NamedValue]:
         """Return the features of a value."""
-        raise NotImplementedError
 
     def is_valid(self, parameter: float, basis: Basis) -> bool:
         """Return whether there are no numbers, as for formulas that need none."""
         return not basis.past and not basis.at
 
 
-class PastFormula(Formula):
+class PastFormula(Formula, ABC):
     """A formula of the values of earlier examples."""
 
     def length(self, parameter: float) -> int:
@@ -70,13 +71,13 @@ class PastFormula(Formula):
         """Return the basis of a column, or of the label, before the first example."""
         return Basis(name, past=[0.0] * self.length(parameter))
 
+    @abstractmethod
     def features(self, basis: Basis, clock: int) -> Iterator[NamedValue]:
         """Yield the features after `clock` examples, the most recent first."""
-        raise NotImplementedError
 
+    @abstractmethod
     def store(self, parameter: float, basis: Basis, clock: int, value: float) -> None:
         """Add the value of an example; `clock` is the number of examples before it."""
-        raise NotImplementedError
 
     def is_valid(self, parameter: float, basis: Basis) -> bool:
         """Return whether the past has the right length."""
