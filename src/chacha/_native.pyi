@@ -173,6 +173,12 @@ class Engine:
 
     @property
     def profile_version(self) -> int: ...
+    def hold(self) -> None:
+        """Keep other threads out until `let_go`."""
+
+    def let_go(self) -> None:
+        """End a `hold` of this thread."""
+
     def start(
         self,
         bits: int,

@@ -310,18 +310,12 @@ class ChaCha:
         >>> model.predict_one({"age": 31, "city": "Rome"})
         0.0
         """
-        try:
-            self._acquire()
-            if (served := self._fast_path.predict(x)) is not None:
-                return served
+        if (served := self._fast_path.predict(x)) is not None:  # the engine has a lock of its own
+            return served
+        with self._lock:
             forecast = self._driver.predict(self._intake.example(x))
             self._fast_path.add_plan(x)
             return self.specification.task.prediction(forecast.served)
-        finally:
-            try:  # noqa: SIM105
-                self._release()
-            except RuntimeError:
-                pass
 
     def learn_one(
         self, x: ExampleLike, y: float | None = None, weight: float | None = None

@@ -77,6 +77,10 @@ class PyEngine {
     return held;
   }
 
+  // Keep other threads out between calls, such as those of a decision.
+  void hold() { lock().release(); }
+  void let_go() { mutex_.unlock(); }
+
   // Makes Python's `payoff` the test of promotions. If it raises an exception, nothing is bet and
   // the exception is appended to `failures`: the example is learned as a whole.
   auto custom_test(nb::object payoff, nb::object failures) {

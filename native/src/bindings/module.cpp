@@ -112,6 +112,8 @@ NB_MODULE(_native, module) {
   engine.def(nb::init<int, const std::string&>(), "bits"_a, "kernel"_a = "");
   bind_contest(engine);
   bind_derived(engine);
+  engine.def("hold", &PyEngine::hold, "Keep other threads out until `let_go`.")
+      .def("let_go", &PyEngine::let_go, "End a `hold` of this thread.");
   engine
       .def(
           "start",

@@ -336,10 +336,14 @@ class NativeDriver(Driver):
 
     def _begin(self) -> None:
         with Uninterrupted():
-            state = self.state()
-            self._observed.refresh()
-            self._start_challenging(state)
-            self._write(state)
+            self.engine.hold()  # nobody predicts with half a decision
+            try:
+                state = self.state()
+                self._observed.refresh()
+                self._start_challenging(state)
+                self._write(state)
+            finally:
+                self.engine.let_go()
 
     def _catch_up(self) -> None:
         """Make an overdue decision; it is returned with the next example."""
@@ -349,10 +353,14 @@ class NativeDriver(Driver):
     def _decide_now(self) -> list[Decision]:
         """Run lines 10-17 and 5, from the engine's sums."""
         with Uninterrupted():
-            state = self.state()
-            self._observed.refresh()
-            decisions = self._decide(state)
-            self._write(state)
+            self.engine.hold()
+            try:
+                state = self.state()
+                self._observed.refresh()
+                decisions = self._decide(state)
+                self._write(state)
+            finally:
+                self.engine.let_go()
         return decisions
 
     def _set_waiting(self) -> None:
