@@ -512,6 +512,17 @@ def test_memory_does_not_grow_with_the_stream() -> None:
     assert sizes[0] == sizes[1]
 
 
+@pytest.mark.parametrize("keep", [0, 1, 3])
+def test_the_last_decisions_are_kept(keep: int) -> None:
+    kept, every = model(keep_decisions=keep), model()
+    for row in examples(600, "fried"):
+        kept.learn_one(row.line)
+        every.learn_one(row.line)
+    assert len(every.decisions) > 3
+    assert kept.decisions == every.decisions[len(every.decisions) - keep :]
+    assert kept.summary().decisions == len(every.decisions)
+
+
 def test_distinct_features_are_counted_in_bounded_memory() -> None:
     m = ChaCha.paper(pool=ReferencePool(), init={"bit_precision": 8}, budget=1)
     for i in range(2000):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import tracemalloc
 import weakref
 from collections.abc import Sequence
 from typing import Any
@@ -109,6 +110,30 @@ def test_models_that_share_a_specification_do_not_influence_each_other() -> None
         for model, line in zip(together, pair, strict=True):
             model.learn_one(line)
     assert [state(model) for model in together] == alone
+
+
+def test_one_model_more_is_small() -> None:
+    """What models of one kind have in common is held once: names, lists of products, widths."""
+    values = [[((7 * i + 3 * j) % 11) / 11 for j in range(5)] for i in range(300)]
+    stream = [({f"x{j}": v for j, v in enumerate(x)}, x[0] - x[1]) for x in values]
+
+    def learned() -> ChaCha:
+        model = ChaCha()
+        for x, y in stream:
+            model.learn_one(x, y)
+        return model
+
+    models = [learned() for _ in range(3)]
+    gc.collect()
+    tracemalloc.start()
+    try:
+        models += [learned() for _ in range(10)]
+        gc.collect()
+        traced = tracemalloc.get_traced_memory()[0] / 10 / 1024
+    finally:
+        tracemalloc.stop()
+    assert traced < 18  # KiB: Python's objects, and the engine's without what it points to
+    assert models[-1].pool.bytes < 28 * 1024  # type: ignore[attr-defined]
 
 
 def test_several_numbers_are_drawn_by_each_model_alone() -> None:

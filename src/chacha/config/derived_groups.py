@@ -207,7 +207,7 @@ class DerivedFeatures:
             reasons[name] = "asked for"
         for name in self.functions:
             reasons[f"own({name})"] = KINDS["own"].why
-        return [OfferedGroup(name, why) for name, why in reasons.items() if self._allowed(name)]
+        return [_offered(name, why) for name, why in reasons.items() if self._allowed(name)]
 
     def _allowed(self, name: str) -> bool:
         group = derived(name)
@@ -225,6 +225,12 @@ class DerivedFeatures:
             if kind.name in self.kinds:
                 for parameter, why in kind.offers(profile, self.knots):
                     yield str(DerivedGroup(kind.name, group, parameter)), why
+
+
+@lru_cache(maxsize=4096)
+def _offered(name: str, why: str) -> OfferedGroup:
+    """Return an offered group, which models share."""
+    return OfferedGroup(name, why)
 
 
 def _is_missing(name: str) -> bool:

@@ -8,7 +8,6 @@ their predictions.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from threading import RLock
 from typing import Any, NamedTuple
@@ -75,7 +74,8 @@ class Driver(ABC):
         self.lock = RLock()
         self.algorithm, self.pool, self.task = algorithm, pool, task
         self.initial = algorithm.initial
-        self.decisions: deque[Decision] = deque(maxlen=keep_decisions)
+        self.decisions: list[Decision] = []  # the last `keep_decisions`; smaller than a deque
+        self._keep_decisions = keep_decisions
         self.published = Published(self.initial, (), ())
         self._state: RulesState = algorithm.start()
         self._failures: list[BaseException] = []  # of custom parts, raised after the step
@@ -260,7 +260,8 @@ class Driver(ABC):
             elif isinstance(decision, Promoted) and copies(self.pool):
                 self.pool.undamp(decision.config)
             applied.append(decision)
-        self.decisions.extend(applied)
+        self.decisions += applied
+        del self.decisions[: -self._keep_decisions or None]
         promotions = sum(isinstance(decision, Promoted) for decision in applied)
         self.published = Published(
             state.champion,

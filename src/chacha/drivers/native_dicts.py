@@ -18,8 +18,8 @@ from chacha.drivers.base import Driver
 from chacha.drivers.native import NativeDriver
 from chacha.drivers.native_tickets import NativePendingExample
 from chacha.rules.decisions import Decision
-from chacha.sources import DictReader, TableSpec
-from chacha.sources.spec import missing_group
+from chacha.sources import DictReader
+from chacha.sources.spec import DEFAULT_TABLE, missing_group
 from chacha.sources.values.dict_reader import is_grouped
 
 __all__ = ["DictPlans", "FastPath"]
@@ -144,7 +144,7 @@ class FastPath:
         reader = self._reader
         if self._driver is None or type(x) is not dict or reader.kinds:
             return
-        if reader.spec == TableSpec() and (plan := self._shared.plan(x, reader)) is not None:
+        if reader.spec == DEFAULT_TABLE and (plan := self._shared.plan(x, reader)) is not None:
             others = [other for other in self._plans if other is not plan]
             self._plans = [plan, *others][:MOST_PLANS]
 

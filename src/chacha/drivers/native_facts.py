@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from sys import intern
+from typing import Any
 
 from chacha._native import Engine
 from chacha.config.config import Config
@@ -65,7 +66,7 @@ class NativeStreamFacts:
         """Profiles of the columns that features may be derived from."""
         version = self._engine.profile_version
         if version != self._version:
-            self._columns = sorted(ColumnProfile(*facts) for facts in self._engine.profile)
+            self._columns = sorted(_profile(*facts) for facts in self._engine.profile)
             self._version = version
         return self._columns
 
@@ -77,3 +78,8 @@ class NativeStreamFacts:
     def complexity(self, config: Config) -> float:
         """Return d_c."""
         return complexity(config, self._engine.sizes, self._engine.raw_features)
+
+
+def _profile(group: str, name: str, *facts: Any) -> ColumnProfile:
+    """Return a profile with names that all models of a process share."""
+    return ColumnProfile(intern(group), intern(name), *facts)

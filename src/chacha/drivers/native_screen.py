@@ -57,27 +57,38 @@ class NativeScreen:
         if self._stale:
             examples, active = self.engine.active
             means = mean_features(dict(active), examples, self._sizes)
-            if means != self._widths.means or self._widths.full:
-                self._widths = Widths(means)
+            if means != self._widths.means:
+                self._widths = _shared_widths(tuple(means.items()))
             self._stale = False
         return self._widths
 
     def set(self, products: Sequence[Product], sizes: Mapping[str, int]) -> None:
         """Replace the candidates; `sizes` has the number of distinct features of each group."""
         self.pool.derive(p[0] for p in products if len(p) == 1)
-        cells = _cells_for(frozenset(sizes.items()))
+        self._sizes, cells = _shared_sizes(tuple(sizes.items()))
         for p in products:
             if p not in cells:
                 cells[p] = cells_for(p, sizes)
         self.engine.set_screen([(p, cells[p]) for p in products])
-        self._products, self._sizes = products, sizes
+        self._products = products
         self.invalidate()
 
 
+# Models with equal groups share these, so that thousands of models hold them once.
+
+
 @lru_cache(maxsize=16)
-def _cells_for(sizes: frozenset[tuple[str, int]]) -> dict[Product, int]:
-    """Return the numbers of cells of products, to be filled; models with equal sizes share them."""
-    return {}
+def _shared_sizes(
+    sizes: tuple[tuple[str, int], ...],
+) -> tuple[Mapping[str, int], dict[Product, int]]:
+    """Return the sizes of groups, and the numbers of cells of products, to be filled."""
+    return dict(sizes), {}
+
+
+@lru_cache(maxsize=16)
+def _shared_widths(means: tuple[tuple[str, float], ...]) -> Widths:
+    """Return the widths of groups with these means, to be filled."""
+    return Widths(dict(means))
 
 
 def _is_examined(pair: tuple[Product, float]) -> bool:

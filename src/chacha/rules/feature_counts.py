@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
+from typing import Any
 
 from chacha.config.config import Config, Product
 from chacha.config.derived_groups import derived
@@ -113,7 +114,8 @@ def cells_for(product: Product, sizes: Mapping[str, int]) -> int:
 class Widths:
     """Approximate numbers of features that groups, products and configurations give an example.
 
-    Each number is computed once, because a decision needs the same ones many times.
+    Numbers are kept, because a decision needs the same ones many times. Models and their threads
+    may share an object.
 
     >>> widths = Widths({"a": 2.0, "b": 3.0})
     >>> widths.of_product(("a", "b")), widths.of_config(Config(["ab"]))
@@ -122,32 +124,39 @@ class Widths:
 
     def __init__(self, means: Mapping[str, float]) -> None:
         self.means = means
-        self._groups = dict(means)
+        self._groups: dict[str, float] = {}
         self._products: dict[Product, float] = {}
         self._configs: dict[Config, float] = {}
 
-    @property
-    def full(self) -> bool:
-        """Whether the cache has grown so large that it should be dropped."""
-        return len(self._products) + len(self._configs) > MOST_WIDTHS
-
     def of_group(self, name: str) -> float:
         """Return a group's features in an example."""
-        if name not in self._groups:
-            self._groups[name] = mean_features_of(name, self.means)
-        return self._groups[name]
+        width = self._groups.get(name)
+        if width is None:
+            width = mean_features_of(name, self.means)
+            _keep(self._groups, name, width)
+        return width
 
     def of_product(self, product: Product) -> float:
         """Return a product's features in an example."""
-        if product not in self._products:
-            counts = [*map(self.of_group, product)]
-            self._products[product] = product_features(product, counts)
-        return self._products[product]
+        width = self._products.get(product)
+        if width is None:
+            width = product_features(product, [*map(self.of_group, product)])
+            _keep(self._products, product, width)
+        return width
 
     def of_config(self, config: Config) -> float:
         """Return the features of a configuration: constant, raw and derived groups, products."""
-        if config not in self._configs:
+        width = self._configs.get(config)
+        if width is None:
             derived_features = sum(map(self.of_group, config.derived))
             products = sum(map(self.of_product, config.interactions))
-            self._configs[config] = 1.0 + sum(self.means.values()) + derived_features + products
-        return self._configs[config]
+            width = 1.0 + sum(self.means.values()) + derived_features + products
+            _keep(self._configs, config, width)
+        return width
+
+
+def _keep(widths: dict[Any, float], key: Any, width: float) -> None:
+    """Keep a width; many are dropped first."""
+    if len(widths) >= MOST_WIDTHS:
+        widths.clear()
+    widths[key] = width

@@ -136,6 +136,8 @@ class Skipped(dict[str, int]):
     ({'no label': 1}, 'a.vw:7: the line has no label')
     """
 
+    __slots__ = ("first",)
+
     def __init__(self) -> None:
         super().__init__()
         self.first: dict[str, str] = {}

@@ -17,6 +17,7 @@ from chacha.errors import ConfigError
 from chacha.sources.csv_dialect import CsvDialect
 
 __all__ = [
+    "DEFAULT_TABLE",
     "MOST_GROUPS",
     "NULLS",
     "Categories",
@@ -210,8 +211,9 @@ class TableSpec:
 
     def changed(self) -> set[str]:
         """Return the names of the fields that differ from their defaults."""
-        default = TableSpec()
-        return {f.name for f in fields(self) if getattr(self, f.name) != getattr(default, f.name)}
+        return {
+            f.name for f in fields(self) if getattr(self, f.name) != getattr(DEFAULT_TABLE, f.name)
+        }
 
     def kind_of(self, column: str) -> Kind | None:
         """Return the kind of a column, if the spec has one."""
@@ -267,6 +269,9 @@ class TableSpec:
                         f"{name}: --{what} names column {pattern!r}, which is not there; "
                         f"the columns are: {listed(columns)}"
                     )
+
+
+DEFAULT_TABLE = TableSpec()  # models share it
 
 
 def _check_format(column: str, form: str) -> None:

@@ -20,7 +20,7 @@ from chacha.rules.contest.betting import PairedBetting
 from chacha.rules.contest.moves import Moves
 from chacha.rules.contest.screen import Screen
 from chacha.rules.contest.screening import CandidateWindow, Screening
-from chacha.rules.feature_counts import cells_for
+from chacha.rules.feature_counts import Widths, cells_for
 from tests.support.contest import Counted, contest, feed
 from tests.support.scripted import World
 
@@ -126,6 +126,17 @@ def test_memory_is_bounded_whatever_the_stream_brings() -> None:
     for i in range(6000):
         screen.learn(parse_line(f"0 |a x{i} |b y{i}"), 1.0, live=3)
     assert len(screen.candidates[0].cells) <= 4096
+
+
+def test_widths_are_kept_in_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chacha.rules.feature_counts.MOST_WIDTHS", 10)
+    widths = Widths({"a": 2.0, "b": 3.0})
+    for i in range(100):
+        name = f"bins(a,{i + 2})"
+        assert widths.of_product((name, "b")) == 12.0  # two features for each of group a
+        assert widths.of_config(Config(derived=[name])) == 10.0
+    kept = len(widths._groups), len(widths._products), len(widths._configs)
+    assert max(kept) <= 10
 
 
 def test_many_groups_stay_cheap_and_take_turns() -> None:

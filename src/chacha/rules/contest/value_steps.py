@@ -44,7 +44,7 @@ class ValueSteps:
     """
 
     def __init__(self, domains: Mapping[str, Domain], seed: int) -> None:
-        self.domains = dict(domains)
+        self.domains = domains
         self._seed = seed
         self._rng: Random | None = None  # made when it is needed: it is large
         self.first = self.step = STEP * math.sqrt(max(len(self.domains), 1))

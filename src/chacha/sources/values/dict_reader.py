@@ -11,7 +11,14 @@ from typing import Any, NamedTuple
 from chacha.data.example import Example, make_example
 from chacha.data.vw_text import DEFAULT_GROUP, escape, murmur
 from chacha.errors import BadExample
-from chacha.sources.spec import Categories, Kind, Missing, TableSpec, missing_group
+from chacha.sources.spec import (
+    DEFAULT_TABLE,
+    Categories,
+    Kind,
+    Missing,
+    TableSpec,
+    missing_group,
+)
 from chacha.sources.values.cells import (
     Pairs,
     category_name,
@@ -53,7 +60,7 @@ def flatten(x: Mapping[Any, Any], above: str = "") -> Iterator[tuple[str, Any]]:
     [('user.id', 7), ('user.geo.lat', 1.5), ('hour', 5)]
     """
     for name, value in x.items():
-        path = f"{above}{name}"
+        path = f"{above}{name}" if above else str(name)
         if isinstance(value, Mapping):
             yield from flatten(value, f"{path}.")
         else:
@@ -77,7 +84,7 @@ class Grouping:
         spec: TableSpec | None = None,
         groups: Mapping[str, str] | None = None,
     ) -> None:
-        self._spec = spec or TableSpec()
+        self._spec = spec or DEFAULT_TABLE
         self.groups = dict(groups or self._spec.group_columns(sorted(map(str, names))))
         self._labels = sorted(set(self.groups.values()))
         order = {group: i for i, group in enumerate(dict.fromkeys(self.groups.values()))}
@@ -144,7 +151,7 @@ class DictReader:
         keep_rows: bool = False,
     ) -> None:
         self.check, self.offer_missing, self.keep_rows = check, offer_missing, keep_rows
-        self.spec = TableSpec()
+        self.spec = DEFAULT_TABLE
         self.grouping: Grouping | None = None
         self.kinds: dict[str, Kind] = {}  # of the columns of tables
         self.texts: set[str] = set()  # columns of tables that are written as text
