@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from types import FrameType, TracebackType
 from typing import Any, ClassVar
@@ -37,7 +37,7 @@ class Uninterrupted:
 
     def __init__(self, quiet: bool = False) -> None:
         self._quiet = quiet
-        self._handlers: dict[int, Any] = {}  # that were in place before
+        self._handlers: Mapping[int, Any] = {}  # that were in place before
         self._replaced: list[int] = []
         self._noted: list[int] = []
 
@@ -51,25 +51,33 @@ class Uninterrupted:
 
     def __enter__(self) -> Uninterrupted:
         if Uninterrupted._outer is None and threading.current_thread() is threading.main_thread():
-            mask = set_mask(SIG_BLOCK, ())
-            try:
-                set_mask(SIG_BLOCK, SIGNALS)  # may run handlers, which may raise
-                found = zip(SIGNALS, map(get_handler, SIGNALS), strict=True)
-                # Others are ignored, or their handler is not Python's.
-                self._handlers = {number: handler for number, handler in found if callable(handler)}
-                for number in self._handlers:
-                    self._replaced.append(number)
-                    set_handler(number, self._note)
+            handlers = _python_handlers()
+            if len(handlers) > 1:
+                self._replace_all()
+            else:  # no other handler can run meanwhile
+                self._handlers = {n: set_handler(n, self._note) for n in handlers}
+                self._replaced += handlers
                 Uninterrupted._outer = self
-            except BaseException:  # raised by a handler that was not replaced yet
-                try:
-                    self._restore()
-                finally:
-                    self.deliver()
-                raise
-            finally:
-                set_mask(SIG_SETMASK, mask)
         return self
+
+    def _replace_all(self) -> None:
+        """Exchange several handlers while all signals wait."""
+        mask = set_mask(SIG_BLOCK, ())
+        try:
+            set_mask(SIG_BLOCK, SIGNALS)  # may run handlers, which may raise
+            self._handlers = _python_handlers()
+            for number in self._handlers:
+                self._replaced.append(number)
+                set_handler(number, self._note)
+            Uninterrupted._outer = self
+        except BaseException:  # raised by a handler that was not replaced yet
+            try:
+                self._restore()
+            finally:
+                self.deliver()
+            raise
+        finally:
+            set_mask(SIG_SETMASK, mask)
 
     def __exit__(
         self,
@@ -78,16 +86,23 @@ class Uninterrupted:
         trace: TracebackType | None,
     ) -> None:
         if Uninterrupted._outer is self:
-            mask = set_mask(SIG_BLOCK, ())
             try:
-                set_mask(SIG_BLOCK, SIGNALS)
-                self._restore()
+                if len(self._replaced) > 1:
+                    self._restore_all()
+                else:
+                    self._restore()
             finally:
-                try:
-                    set_mask(SIG_SETMASK, mask)
-                finally:
-                    if not self._quiet:
-                        self.deliver()
+                if not self._quiet:
+                    self.deliver()
+
+    def _restore_all(self) -> None:
+        """Put several handlers back while their signals wait."""
+        mask = set_mask(SIG_BLOCK, ())
+        try:
+            set_mask(SIG_BLOCK, self._handlers)
+            self._restore()
+        finally:
+            set_mask(SIG_SETMASK, mask)
 
     def _restore(self) -> None:
         """Put all handlers back; exceptions that they raise meanwhile are raised at the end."""
@@ -115,3 +130,16 @@ class Uninterrupted:
         finally:
             if self._noted:
                 self.deliver()
+
+
+_found: tuple[list[Any], Mapping[int, Any]] = [], {}  # what _python_handlers found last
+
+
+def _python_handlers() -> Mapping[int, Any]:
+    """Return the handlers that Python runs. Other signals are ignored, or have other handlers."""
+    global _found
+    handlers = [*map(get_handler, SIGNALS)]
+    if handlers != _found[0]:
+        pairs = zip(SIGNALS, handlers, strict=True)
+        _found = handlers, {number: handler for number, handler in pairs if callable(handler)}
+    return _found[1]

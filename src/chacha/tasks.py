@@ -85,14 +85,15 @@ class Task:
         >>> scored.halves[Config(["ab"])], scored.distances[Config(["ab"])]
         (1.0, 2.0)
         """
-        loss = self.loss_function.loss
-        losses = {c: loss(p, y) for c, p in raw.items()}
+        loss, first = self.loss_function.loss, raw.get(champion)
+        losses: dict[Config, float] = {}
         halves: dict[Config, float] = {}
         distances: dict[Config, float] = {}
-        if champion in raw:
-            first = raw[champion]
-            distances = {c: p - first for c, p in raw.items() if c != champion}
-            halves = {c: loss(first + 0.5 * distance, y) for c, distance in distances.items()}
+        for c, p in raw.items():
+            losses[c] = loss(p, y)
+            if first is not None and c is not champion and c != champion:
+                distances[c] = distance = p - first
+                halves[c] = loss(first + 0.5 * distance, y)
         return ScoredExample(losses, loss(served, y), weight, {}, halves, distances)
 
     def score_bounded(

@@ -141,3 +141,53 @@ def test_real_signals_at_any_time(handlers: list[int], seed: int) -> None:
     assert len(handlers) > 20
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == set(), "no signal stays blocked"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_real_signals_with_a_single_handler(seed: int) -> None:
+    """A single handler is exchanged without blocking signals."""
+    called, rng, inside = 0, random.Random(seed), 0
+
+    def handler(number: int, frame: object) -> None:
+        nonlocal called
+        called += 1
+        raise Raised(number)
+
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN), signal.signal(signal.SIGALRM, handler)
+    try:
+        assert list(interrupts._python_handlers()) == [signal.SIGALRM]
+        for _ in range(300):
+            with suppress(Raised):
+                signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-5, 3e-4))
+                for _ in range(100):
+                    with Uninterrupted():
+                        inside += 1
+                signal.setitimer(signal.ITIMER_REAL, 0)
+        with suppress(Raised):
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        assert inside
+        assert called > 20
+        assert signal.getsignal(signal.SIGALRM) is handler
+        assert Uninterrupted._outer is None
+    finally:
+        signal.signal(signal.SIGINT, before[0])
+        signal.signal(signal.SIGALRM, before[1])
+
+
+def test_a_handler_that_installs_another_one_is_obeyed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may run at the last moment before the handlers are exchanged."""
+    set_handler, later = interrupts.set_handler, lambda number, frame: None
+
+    def late(number: int, handler: Any) -> Any:
+        monkeypatch.setattr(interrupts, "set_handler", set_handler)
+        signal.signal(signal.SIGINT, later)  # as the handler before would do
+        return set_handler(number, handler)
+
+    monkeypatch.setattr(interrupts, "set_handler", late)
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        with Uninterrupted():
+            pass
+        assert signal.getsignal(signal.SIGINT) is later
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -243,6 +243,8 @@ class Driver(ABC):
         A challenger that the learner refuses is withdrawn, so that pool and state agree.
         """
         applied: list[Decision] = []
+        if not decisions and len(state.S) == len(self.published.challengers):
+            return applied  # the oracle has proposed nothing more either
         for decision in decisions:
             if isinstance(decision, Retired):
                 self.pool.stop(decision.config)

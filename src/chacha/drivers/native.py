@@ -162,11 +162,10 @@ class NativeDriver(Driver):
         line = native_line(example)
         serving = self._engine_state.serving
         if forecast is None:
-            run = lambda: self.engine.learn_line(line, None, None)  # noqa: E731
+            decisions = self._step(self.engine.learn_line, line, None, None)
         else:
             predictions = self._predictions_of(forecast)
-            run = lambda: self.engine.tell_line(line, *predictions)  # noqa: E731
-        decisions = self._step(run)
+            decisions = self._step(self.engine.tell_line, line, *predictions)
         if decisions is None:
             raise _unreadable(example, self._refusal) from self._refusal
         self.raise_failures()
@@ -187,32 +186,20 @@ class NativeDriver(Driver):
         """Return all derived groups tried so far, with what was learned about their columns."""
         return self.native.recipes()
 
-    def serve_line(self, line: str) -> float | None:
-        """Return the served prediction for a line of VW text; None if Python must read it."""
-        try:
-            return self.engine.serve_line(line)
-        except ValueError:
-            return None  # too large; reading it in Python raises an error that names the place
-
     def learn_line(self, line: str, y: float | None, weight: float | None) -> list[Decision] | None:
         """Learn a line of VW text; None if Python must read it: then nothing has changed."""
-        decisions = self._step(lambda: self.engine.learn_line(line, y, weight))
-        self.raise_failures()
+        decisions = self._step(self.engine.learn_line, line, y, weight)
+        if self._failures:
+            self.raise_failures()
         return decisions
-
-    def serve_dict(self, plan: DictPlan, x: Any) -> float | None:
-        """Return the served prediction for a dict that fits `plan`, as :meth:`serve_line` does."""
-        try:
-            return self.engine.serve_dict(plan, x)
-        except ValueError:
-            return None
 
     def learn_dict(
         self, plan: DictPlan, x: Any, y: float | None, weight: float | None
     ) -> list[Decision] | None:
         """Learn a dict that fits `plan`, as :meth:`learn_line` does."""
-        decisions = self._step(lambda: self.engine.learn_dict(plan, x, y, weight))
-        self.raise_failures()
+        decisions = self._step(self.engine.learn_dict, plan, x, y, weight)
+        if self._failures:
+            self.raise_failures()
         return decisions
 
     def ask_line(self, line: str) -> NativePendingExample | None:
@@ -238,9 +225,9 @@ class NativeDriver(Driver):
 
         The models that are still the same are charged for what they predicted then.
         """
-        asked = pending.asked
-        decisions = self._step(lambda: self.engine.tell(asked, y, weight))
-        self.raise_failures()
+        decisions = self._step(self.engine.tell, pending.asked, y, weight)
+        if self._failures:
+            self.raise_failures()
         return decisions
 
     def refused(self) -> PoolError:
@@ -266,14 +253,14 @@ class NativeDriver(Driver):
         """Return which configuration served, by the model numbers before the decisions."""
         return served_by(serving, self._configs_before if decisions else self._configs)
 
-    def _step(self, run: Callable[[], int]) -> list[Decision] | None:
+    def _step(self, learn: Callable[..., int], *arguments: Any) -> list[Decision] | None:
         """Learn one example, and return its decisions; None if Python must read it."""
         try:
             if self._engine_state.calls_python:  # then handlers of signals wait for the whole step
                 with Uninterrupted():
-                    status = run()
+                    status = learn(*arguments)
             else:
-                status = run()
+                status = learn(*arguments)
         except ValueError as error:
             self._refusal = error
             return None
@@ -284,12 +271,12 @@ class NativeDriver(Driver):
             return None
         if status == Status.OVERDUE:
             self._catch_up()
-            return self._step(run)
+            return self._step(learn, *arguments)
         if status == Status.BEGIN:
             self._begin()
             try:
                 self.engine.wait_for(0)
-                status = run()
+                status = learn(*arguments)
             except ValueError as error:
                 self._refusal = error
                 return None

@@ -72,6 +72,7 @@ class FastPath:
     ) -> None:
         usable = isinstance(driver, NativeDriver) and not reader.keep_rows
         self._driver = driver if usable and isinstance(driver, NativeDriver) else None
+        self._engine = None if self._driver is None else self._driver.engine
         self._asked = None if keeps_past else self._driver
         self._reader = reader
         self._shared = plans
@@ -79,15 +80,18 @@ class FastPath:
 
     def predict(self, x: Any) -> float | None:
         """Return the served prediction."""
-        driver = self._driver
-        if driver is None:
+        engine = self._engine
+        if engine is None:
             return None
-        if type(x) is str:
-            return driver.serve_line(x)
-        if type(x) is dict and not self._reader.kinds:
-            for plan in self._plans:
-                if (served := driver.serve_dict(plan, x)) is not None:
-                    return served
+        try:
+            if type(x) is str:
+                return engine.serve_line(x)
+            if type(x) is dict and not self._reader.kinds:
+                for plan in self._plans:
+                    if (served := engine.serve_dict(plan, x)) is not None:
+                        return served
+        except ValueError:  # too large; reading it in Python raises an error that names the place
+            pass
         return None
 
     def learn(self, x: Any, y: Any, weight: Any) -> list[Decision] | None:

@@ -280,7 +280,8 @@ def example_for(pool: LivePool, example: Example) -> Example:
     >>> example_for(pool, parse_line("1 |a x")).derived
     {'log(a)': ()}
     """
-    return example.plain(dict.fromkeys(name for config in pool.live for name in config.derived))
+    names = [name for config in pool.live for name in config.derived]
+    return example.plain(dict.fromkeys(names))
 
 
 def learn_many(pool: LivePool, examples: Sequence[Example]) -> list[Mapping[Config, float]]:
