@@ -125,8 +125,8 @@ def test_handlers_come_back_even_if_signals_come_while_they_do(
     assert sorted(handlers) == [signal.SIGUSR2, signal.SIGALRM]
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_real_signals_at_any_time(handlers: list[int], seed: int) -> None:
+def enter_under_alarms(seed: int) -> None:
+    """Enter and leave the context thousands of times while alarms come at random."""
     rng, inside = random.Random(seed), 0
     for _ in range(200):
         with suppress(Raised):
@@ -138,40 +138,29 @@ def test_real_signals_at_any_time(handlers: list[int], seed: int) -> None:
     with suppress(Raised):
         signal.setitimer(signal.ITIMER_REAL, 0)
     assert inside
-    assert len(handlers) > 20
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert Uninterrupted._outer is None
     assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == set(), "no signal stays blocked"
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_real_signals_with_a_single_handler(seed: int) -> None:
+def test_real_signals_at_any_time(handlers: list[int], seed: int) -> None:
+    enter_under_alarms(seed)
+    assert len(handlers) > 20
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_real_signals_with_a_single_handler(handlers: list[int], seed: int) -> None:
     """A single handler is exchanged without blocking signals."""
-    called, rng, inside = 0, random.Random(seed), 0
-
-    def handler(number: int, frame: object) -> None:
-        nonlocal called
-        called += 1
-        raise Raised(number)
-
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN), signal.signal(signal.SIGALRM, handler)
+    others = signal.SIGINT, signal.SIGUSR1, signal.SIGUSR2
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in others}
     try:
         assert list(interrupts._python_handlers()) == [signal.SIGALRM]
-        for _ in range(300):
-            with suppress(Raised):
-                signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-5, 3e-4))
-                for _ in range(100):
-                    with Uninterrupted():
-                        inside += 1
-                signal.setitimer(signal.ITIMER_REAL, 0)
-        with suppress(Raised):
-            signal.setitimer(signal.ITIMER_REAL, 0)
-        assert inside
-        assert called > 20
-        assert signal.getsignal(signal.SIGALRM) is handler
-        assert Uninterrupted._outer is None
+        enter_under_alarms(seed)
     finally:
-        signal.signal(signal.SIGINT, before[0])
-        signal.signal(signal.SIGALRM, before[1])
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    assert len(handlers) > 20
 
 
 def test_a_handler_that_installs_another_one_is_obeyed(monkeypatch: pytest.MonkeyPatch) -> None:

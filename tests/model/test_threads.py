@@ -199,17 +199,12 @@ class TimeUp(Exception):
 
 
 @contextmanager
-def alarms() -> Iterator[list[int]]:
-    """Alarms raise an exception; yields how many have come."""
-    count = [0]
-
-    def handler(number: int, frame: Any) -> None:
-        count[0] += 1
-        raise TimeUp
-
-    before = signal.signal(signal.SIGALRM, handler)
+def alarms(handler: Callable[[], object], interval: float = 0.0) -> Iterator[None]:
+    """Alarms call a function: at an interval, or when a timer is set."""
+    before = signal.signal(signal.SIGALRM, lambda number, frame: handler())
     try:
-        yield count
+        signal.setitimer(signal.ITIMER_REAL, interval, interval)
+        yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
@@ -234,14 +229,21 @@ def test_an_exception_of_a_signal_handler_leaves_a_working_model(kind: str) -> N
         "custom test": lambda: contest_model(**{**keen, "evidence": Odd(block=2, patience=30)}),
     }
     model = makers[kind]()
-    with alarms() as count:
+    count = 0
+
+    def time_up() -> None:
+        nonlocal count
+        count += 1
+        raise TimeUp
+
+    with alarms(time_up):
         for _ in range(rounds):
             with suppress(TimeUp):
                 signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-4, 4e-3))
                 while True:
                     model.learn_one(*next(stream))
         signal.setitimer(signal.ITIMER_REAL, 0)
-    assert count == [rounds]
+    assert count == rounds
     before = model.examples
     for _ in range(200):
         model.learn_one(*next(stream))
@@ -254,18 +256,9 @@ def test_a_handler_may_use_the_model() -> None:
     """It runs between steps, never in the middle of one."""
     model, predictions = contest_model(evidence=KEEN, first_lease=10), list[float]()
     x = rows(1)[0][0]
-
-    def handler(number: int, frame: Any) -> None:
-        predictions.append(model.predict_one(x))
-
-    before = signal.signal(signal.SIGALRM, handler)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 5e-4, 5e-4)
+    with alarms(lambda: predictions.append(model.predict_one(x)), 5e-4):
         for row in rows(6000):
             model.learn_one(*row)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
     alone = contest_model(evidence=KEEN, first_lease=10)
     for row in rows(6000):
         alone.learn_one(*row)
@@ -282,14 +275,9 @@ def test_a_handler_may_use_a_model_with_a_custom_test() -> None:
             return super().bet(mean, variance)
 
     model, seen = contest_model(evidence=Odd(block=2), first_lease=50), list[float | None]()
-    before = signal.signal(signal.SIGALRM, lambda number, frame: seen.append(model.loss))
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 3e-4, 3e-4)
+    with alarms(lambda: seen.append(model.loss), 3e-4):
         for row in rows(6000):
             model.learn_one(*row)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
     assert len(seen) > 5
 
 
