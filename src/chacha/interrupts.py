@@ -6,6 +6,7 @@ import signal
 import threading
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from itertools import compress
 from types import FrameType, TracebackType
 from typing import Any, ClassVar
 
@@ -132,14 +133,7 @@ class Uninterrupted:
                 self.deliver()
 
 
-_found: tuple[list[Any], Mapping[int, Any]] = [], {}  # what _python_handlers found last
-
-
-def _python_handlers() -> Mapping[int, Any]:
+def _python_handlers() -> dict[int, Any]:
     """Return the handlers that Python runs. Other signals are ignored, or have other handlers."""
-    global _found
     handlers = [*map(get_handler, SIGNALS)]
-    if handlers != _found[0]:
-        pairs = zip(SIGNALS, handlers, strict=True)
-        _found = handlers, {number: handler for number, handler in pairs if callable(handler)}
-    return _found[1]
+    return dict(compress(zip(SIGNALS, handlers, strict=True), map(callable, handlers)))
