@@ -81,6 +81,7 @@ class NativeDriver(Driver):
         super().__init__(algorithm, pool, task, keep_decisions, features)
         self.engine = engine = pool.engine
         self._engine_state = engine_state(algorithm, pool, task, self._failures)
+        self._calls_python = self._engine_state.calls_python
         self._observed = NativeStreamFacts(engine, task, self._engine_state.screen)
         engine.set_observed_bits(bits)
         self._baseline_model: int | None = None
@@ -162,13 +163,12 @@ class NativeDriver(Driver):
         line = native_line(example)
         serving = self._engine_state.serving
         if forecast is None:
-            decisions = self._step(self.engine.learn_line, line, None, None)
+            decisions = self.step(self.engine.learn_line, line, None, None)
         else:
             predictions = self._predictions_of(forecast)
-            decisions = self._step(self.engine.tell_line, line, *predictions)
+            decisions = self.step(self.engine.tell_line, line, *predictions)
         if decisions is None:
             raise _unreadable(example, self._refusal) from self._refusal
-        self.raise_failures()
         served_by = self._served_by(serving, decisions) if forecast is None else forecast.served_by
         served = self.task.prediction(self.engine.served_raw)
         return Step(example, served, served_by, self.engine.served_loss, decisions)
@@ -186,22 +186,6 @@ class NativeDriver(Driver):
         """Return all derived groups tried so far, with what was learned about their columns."""
         return self.native.recipes()
 
-    def learn_line(self, line: str, y: float | None, weight: float | None) -> list[Decision] | None:
-        """Learn a line of VW text; None if Python must read it: then nothing has changed."""
-        decisions = self._step(self.engine.learn_line, line, y, weight)
-        if self._failures:
-            self.raise_failures()
-        return decisions
-
-    def learn_dict(
-        self, plan: DictPlan, x: Any, y: float | None, weight: float | None
-    ) -> list[Decision] | None:
-        """Learn a dict that fits `plan`, as :meth:`learn_line` does."""
-        decisions = self._step(self.engine.learn_dict, plan, x, y, weight)
-        if self._failures:
-            self.raise_failures()
-        return decisions
-
     def ask_line(self, line: str) -> NativePendingExample | None:
         """Predict a line of VW text whose label comes late; None if Python must read it."""
         try:
@@ -217,18 +201,6 @@ class NativeDriver(Driver):
         except ValueError:
             return None
         return None if asked is None else NativePendingExample(asked, self._configs)
-
-    def tell(
-        self, pending: NativePendingExample, y: float | None, weight: float | None
-    ) -> list[Decision] | None:
-        """Learn an asked example; None if Python must check the label or the weight.
-
-        The models that are still the same are charged for what they predicted then.
-        """
-        decisions = self._step(self.engine.tell, pending.asked, y, weight)
-        if self._failures:
-            self.raise_failures()
-        return decisions
 
     def refused(self) -> PoolError:
         """Return the error for an example that the engine did not learn."""
@@ -253,10 +225,13 @@ class NativeDriver(Driver):
         """Return which configuration served, by the model numbers before the decisions."""
         return served_by(serving, self._configs_before if decisions else self._configs)
 
-    def _step(self, learn: Callable[..., int], *arguments: Any) -> list[Decision] | None:
-        """Learn one example, and return its decisions; None if Python must read it."""
+    def step(self, learn: Callable[..., int], *arguments: Any) -> list[Decision] | None:
+        """Learn one example with a method of the engine, and return the decisions that followed.
+
+        None if Python must read the example, or check its label or weight: nothing has changed.
+        """
         try:
-            if self._engine_state.calls_python:  # then handlers of signals wait for the whole step
+            if self._calls_python:  # then handlers of signals wait for the whole step
                 with Uninterrupted():
                     status = learn(*arguments)
             else:
@@ -264,14 +239,22 @@ class NativeDriver(Driver):
         except ValueError as error:
             self._refusal = error
             return None
-        if status == Status.FINE and not self._unreported:
-            return []
+        # Status.FINE is 0, which takes less time to test than to compare.
+        decisions = self._after(status, learn, arguments) if status or self._unreported else []
+        if self._failures:
+            self.raise_failures()
+        return decisions
+
+    def _after(
+        self, status: int, learn: Callable[..., int], arguments: Sequence[Any]
+    ) -> list[Decision] | None:
+        """Do what the engine returned for, and return the decisions that followed."""
         if status < 0:
             self._refusal = None
             return None
         if status == Status.OVERDUE:
             self._catch_up()
-            return self._step(learn, *arguments)
+            return self.step(learn, *arguments)
         if status == Status.BEGIN:
             self._begin()
             try:

@@ -102,10 +102,11 @@ class FastPath:
         if type(y) is int and abs(y) <= EXACT:
             y = float(y)
         if type(x) is str:
-            return driver.learn_line(x, y, weight)
+            return driver.step(driver.engine.learn_line, x, y, weight)
         if type(x) is dict and not self._reader.kinds and not driver.derivation_pending:
+            learn = driver.engine.learn_dict
             for plan in self._plans:
-                if (decisions := driver.learn_dict(plan, x, y, weight)) is not None:
+                if (decisions := driver.step(learn, plan, x, y, weight)) is not None:
                     return decisions
         return None
 
@@ -123,11 +124,15 @@ class FastPath:
         return None
 
     def tell(self, pending: NativePendingExample, y: Any, weight: Any) -> list[Decision] | None:
-        """Learn the label of an asked example, and return the decisions that followed."""
-        assert self._driver is not None
+        """Learn the label of an asked example, and return the decisions that followed.
+
+        The models that are still the same are charged for what they predicted then.
+        """
+        driver = self._driver
+        assert driver is not None
         if type(y) is int and abs(y) <= EXACT:
             y = float(y)
-        return self._driver.tell(pending, y, weight)
+        return driver.step(driver.engine.tell, pending.asked, y, weight)
 
     def tell_checked(
         self, pending: NativePendingExample, checked: Example, same_weight: bool
@@ -136,10 +141,10 @@ class FastPath:
 
         For labels and weights for which :meth:`tell` returns None, such as NumPy's numbers.
         """
-        assert self._driver is not None
         weight = None if same_weight else checked.weight
-        decisions = self._driver.tell(pending, checked.label, weight)
+        decisions = self.tell(pending, checked.label, weight)
         if decisions is None:
+            assert self._driver is not None
             raise self._driver.refused()
         return decisions
 
