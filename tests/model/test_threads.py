@@ -11,16 +11,19 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import cycle
 from typing import Any
 
 import pytest
 
 import chacha
 from chacha import ChaCha, NativePool, ReferencePool
+from chacha.drivers.native import Status
 from chacha.rules.contest import ContestState
 from chacha.tickets import Ticket
 from tests.support.fast_rules import EAGER, KEEN
 from tests.support.models import contest_model
+from tests.support.native_runs import lines_of
 
 SPACE = {"interactions": chacha.Interactions(), "learning_rate": chacha.LogUniform(0.01, 10.0)}
 
@@ -119,6 +122,24 @@ def test_predictions_of_other_threads_are_those_between_two_examples() -> None:
     assert len(seen) > 5
     assert set(seen) <= expected
     assert model.decisions == alone.decisions
+
+
+def test_nobody_predicts_between_an_example_and_its_decision() -> None:
+    """The engine lets other threads in between, and sends them to the model's lock."""
+    model = contest_model(evidence=KEEN, first_lease=50)
+    lines = iter(lines_of("interactions", 500))
+    for _ in range(20):
+        line = next(lines)
+        model.learn_one(line)
+    engine = model.pool.engine  # type: ignore[attr-defined]
+    assert engine.serve_line(line) == model.predict_one(line)
+    while engine.learn_line(next(lines), None, None) != Status.DECIDE:
+        assert engine.serve_line(line) is not None
+    assert engine.serve_line(line) is None
+    decided = model.decisions
+    model.learn_one(next(lines))  # makes the overdue decision first
+    assert len(model.decisions) > len(decided)
+    assert engine.serve_line(line) == model.predict_one(line)
 
 
 def at_once(count: int, work: Callable[[int], None]) -> None:
@@ -221,7 +242,7 @@ def test_an_exception_of_a_signal_handler_leaves_a_working_model(kind: str) -> N
     keen = {"evidence": KEEN, "first_lease": 10, "space": SPACE}
     rounds = 150 if kind != "reference" else 40
     rng = random.Random(3)
-    stream = iter(rows(200_000))
+    stream = cycle(rows(20_000))  # learned as fast as the machine can until the alarm
     makers: dict[str, Callable[[], ChaCha]] = {
         "native": lambda: contest_model(**keen),
         "paper": lambda: ChaCha.paper(evidence=chacha.SampleComplexity(scale=0.001)),

@@ -137,17 +137,19 @@ class PyEngine {
     return predictions;
   }
 
+  // Nothing if the example needs a closer look. Nothing between an example and the decision that is
+  // due after it either: another thread is about to make it.
   std::optional<double> serve_line(const nb::str& line) {
     const auto held = lock();
     const auto text = utf8_of(line);
-    if (!text || !engine_.parse(*text)) return std::nullopt;
+    if (engine_.decision_due() || !text || !engine_.parse(*text)) return std::nullopt;
     engine_.predict();
     return engine_.loss().served(engine_.served_now());
   }
 
   std::optional<double> serve_dict(const DictPlan& plan, nb::handle dict) {
     const auto held = lock();
-    if (!dicts_.read(plan, dict, engine_.example())) return std::nullopt;
+    if (engine_.decision_due() || !dicts_.read(plan, dict, engine_.example())) return std::nullopt;
     engine_.order_runs(dicts_);
     engine_.predict();
     return engine_.loss().served(engine_.served_now());

@@ -161,6 +161,7 @@ class Engine {
   double first_metric() const { return metrics_[0]; }
   double second_metric() const { return metrics_[1]; }
   std::int64_t t() const { return t_; }
+  bool decision_due() const { return due_; }  // after the last example
   std::uint32_t incumbent() const { return incumbent_; }
   double served_raw() const { return served_raw_; }
   double served_loss() const { return served_loss_; }
