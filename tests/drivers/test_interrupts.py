@@ -125,6 +125,10 @@ def test_handlers_come_back_even_if_signals_come_while_they_do(
     assert sorted(handlers) == [signal.SIGUSR2, signal.SIGALRM]
 
 
+# In a callback of the garbage collector, such as Hypothesis's, an exception is only reported.
+REPORTED = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+
 def enter_under_alarms(seed: int) -> None:
     """Enter and leave the context thousands of times while alarms come at random."""
     rng, inside = random.Random(seed), 0
@@ -142,6 +146,7 @@ def enter_under_alarms(seed: int) -> None:
     assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == set(), "no signal stays blocked"
 
 
+@REPORTED
 @pytest.mark.parametrize("seed", range(3))
 def test_real_signals_at_any_time(handlers: list[int], seed: int) -> None:
     enter_under_alarms(seed)
@@ -149,6 +154,7 @@ def test_real_signals_at_any_time(handlers: list[int], seed: int) -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+@REPORTED
 @pytest.mark.parametrize("seed", range(3))
 def test_real_signals_with_a_single_handler(handlers: list[int], seed: int) -> None:
     """A single handler is exchanged without blocking signals."""
