@@ -144,10 +144,8 @@ class PaperEngineState:
         live = self.algorithm.live(state)
         t, incumbent, standings = self.engine.standings([models[c] for c in live])
         (incumbent_config,) = (c for c in live if models[c] == incumbent)
-        new = state.copy()
-        new.t, new.incumbent = t, incumbent_config
-        new.standing = {c: ProgressiveLoss(*s) for c, s in zip(live, standings, strict=True)}
-        return new
+        standing = {c: ProgressiveLoss(*s) for c, s in zip(live, standings, strict=True)}
+        return state.after(t, incumbent_config, standing)
 
     def write(self, state: PaperState, models: Models) -> None:
         """Give the engine the state after a decision."""

@@ -35,11 +35,20 @@ class PaperState:
 
     def copy(self) -> PaperState:
         """Return a copy that further steps do not change; it shares the oracle and the rng."""
+        standing = {c: copy(standing) for c, standing in self.standing.items()}
+        return self.after(self.t, self.incumbent, standing)
+
+    def after(
+        self, t: int, incumbent: Config, standing: dict[Config, ProgressiveLoss]
+    ) -> PaperState:
+        """Return a copy after further examples, which change nothing else."""
         return replace(
             self,
+            t=t,
+            incumbent=incumbent,
+            standing=standing,
             S=dict(self.S),
             B=list(self.B),
             lease=dict(self.lease),
             proposed=set(self.proposed),
-            standing={c: copy(standing) for c, standing in self.standing.items()},
         )
