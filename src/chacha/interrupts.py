@@ -39,7 +39,7 @@ class Uninterrupted:
     def __init__(self, quiet: bool = False) -> None:
         self._quiet = quiet
         self._handlers: Mapping[int, Any] = {}  # that were in place before
-        self._replaced: list[int] = []
+        self._replaced: list[int] = []  # if there are several
         self._noted: list[int] = []
 
     @property
@@ -56,8 +56,8 @@ class Uninterrupted:
             if len(handlers) > 1:
                 self._replace_all()
             else:  # no other handler can run meanwhile
-                self._handlers = {n: set_handler(n, self._note) for n in handlers}
-                self._replaced += handlers
+                for number in handlers:
+                    self._handlers = {number: set_handler(number, self._note)}
                 Uninterrupted._outer = self
         return self
 
@@ -88,12 +88,14 @@ class Uninterrupted:
     ) -> None:
         if Uninterrupted._outer is self:
             try:
-                if len(self._replaced) > 1:
+                if len(self._handlers) > 1:
                     self._restore_all()
                 else:
-                    self._restore()
+                    Uninterrupted._outer = None
+                    for number, handler in self._handlers.items():
+                        set_handler(number, handler)
             finally:
-                if not self._quiet:
+                if self._noted and not self._quiet:
                     self.deliver()
 
     def _restore_all(self) -> None:
@@ -135,5 +137,8 @@ class Uninterrupted:
 
 def _python_handlers() -> dict[int, Any]:
     """Return the handlers that Python runs. Other signals are ignored, or have other handlers."""
-    handlers = [*map(get_handler, SIGNALS)]
-    return dict(compress(zip(SIGNALS, handlers, strict=True), map(callable, handlers)))
+    every = [*map(get_handler, SIGNALS)]
+    handlers = [*filter(callable, every)]
+    if len(handlers) == 1:  # the usual case, in half the time
+        return {SIGNALS[every.index(handlers[0])]: handlers[0]}
+    return dict(compress(zip(SIGNALS, every, strict=True), map(callable, every)))

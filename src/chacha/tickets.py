@@ -138,13 +138,15 @@ may wait (max_pending), each until 100 later ones were issued (ticket_life)
 
         A ticket that does not wait is an error, which says why.
         """
-        number = ticket._number if isinstance(ticket, Ticket) else _number(ticket)
-        pending = self._waiting.pop(number, None)
+        if isinstance(ticket, Ticket):
+            number = ticket._number
+            ours = ticket._issuer == self._issuer
+            pending = self._waiting.pop(number, None) if ours else None
+        else:
+            number = _number(ticket)
+            pending = self._waiting.pop(number, None)
         if pending is None:
             raise TicketError(self._why_not(ticket, number))
-        if isinstance(ticket, Ticket) and ticket._issuer != self._issuer:
-            self._waiting[number] = pending
-            raise TicketError(f"ticket {number} belongs to another model")
         if self._answered is None:  # one more than `max_pending`, which put_back() may remove
             self._answered = deque(maxlen=min(self.max_pending + 1, MOST_ANSWERED))
         self._answered.append(number)
@@ -177,6 +179,8 @@ may wait (max_pending), each until 100 later ones were issued (ticket_life)
         if not 0 <= number < self.next:
             text = number if isinstance(ticket, Ticket) else repr(ticket)
             return f"ticket {text} was never issued by this model"
+        if isinstance(ticket, Ticket) and ticket._issuer != self._issuer:
+            return f"ticket {number} belongs to another model"
         if self._answered is not None and number in self._answered:
             return f"ticket {number} already has its label; a label counts once"
         return (

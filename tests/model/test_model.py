@@ -368,7 +368,7 @@ def test_an_oracle_that_fails_at_a_promotion_leaves_all_consistent() -> None:
         (lambda m, t: m.tell(t[1], 1.0), "expired"),
         (
             lambda m, t: m.tell(model(pool=ReferencePool()).ask("|q z"), 1.0),
-            "already has its label",
+            "belongs to another model",
         ),
     ],
 )

@@ -81,7 +81,7 @@ class Driver(ABC):
         self._failures: list[BaseException] = []  # of custom parts, raised after the step
         self._incarnations: dict[Config, int] = {self.initial: 0}
         self._next_incarnation = 1
-        self._begun = False
+        self.begun = False  # whether line 5 has begun
         self._oracle_groups: tuple[str, ...] | None = None  # that the oracle was last called with
         self._unreported: list[Decision] = []  # to be returned with the next step
         self._notes = (*notes, *_notes(algorithm.starting, pool))
@@ -213,7 +213,7 @@ class Driver(ABC):
         self._failures += outcome.failures
         self._unreported += self._apply(state, outcome.decisions)
         self._oracle_groups = None if outcome.failures else groups
-        self._begun = self.algorithm.begun(state)
+        self.begun = self.algorithm.begun(state)
 
     def _take_unreported(self) -> list[Decision]:
         decisions, self._unreported = self._unreported, []

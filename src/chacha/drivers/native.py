@@ -12,14 +12,12 @@ from enum import IntEnum
 from typing import Any, NamedTuple
 
 from chacha._native import ColumnBlock as NativeBlock
-from chacha._native import DictPlan
 from chacha.config.config import Config
 from chacha.config.derived_groups import DerivedFeatures
 from chacha.data.example import Example
 from chacha.drivers.base import Driver, Forecast
 from chacha.drivers.native_facts import NativeStreamFacts
 from chacha.drivers.native_state import ServingModels, engine_state, served_by
-from chacha.drivers.native_tickets import NativePendingExample
 from chacha.drivers.records import ServedPredictions, Step
 from chacha.errors import PoolError
 from chacha.features.derivation import Recipe
@@ -90,7 +88,7 @@ class NativeDriver(Driver):
             engine.set_baseline(self._baseline_model)
         self._recording = False
         self._refusal: ValueError | None = None  # why the last example was not learned
-        self._configs: dict[int, Config] = {}  # by the engine's model numbers
+        self.configs: dict[int, Config] = {}  # by the engine's model numbers
         self._configs_before: dict[int, Config] = {}  # before the last decision
         self._write(self._state)
         self._set_waiting()
@@ -133,7 +131,7 @@ class NativeDriver(Driver):
 
     def begin(self, example: Example) -> None:
         """Run lines 2 and 5 before anything is learned; the next step returns the decisions."""
-        if not self._begun:
+        if not self.begun:
             if not self.engine.observe(native_line(example)):
                 raise _unreadable(example)
             self._begin()
@@ -186,22 +184,6 @@ class NativeDriver(Driver):
         """Return all derived groups tried so far, with what was learned about their columns."""
         return self.native.recipes()
 
-    def ask_line(self, line: str) -> NativePendingExample | None:
-        """Predict a line of VW text whose label comes late; None if Python must read it."""
-        try:
-            asked = self.engine.ask_line(line) if self._begun else None
-        except ValueError:
-            return None
-        return None if asked is None else NativePendingExample(asked, self._configs)
-
-    def ask_dict(self, plan: DictPlan, x: Any) -> NativePendingExample | None:
-        """Predict a dict that fits `plan`, as :meth:`ask_line` does."""
-        try:
-            asked = self.engine.ask_dict(plan, x) if self._begun else None
-        except ValueError:
-            return None
-        return None if asked is None else NativePendingExample(asked, self._configs)
-
     def refused(self) -> PoolError:
         """Return the error for an example that the engine did not learn."""
         return PoolError(f"an example: {self._refusal or 'it cannot be read'}")
@@ -223,7 +205,7 @@ class NativeDriver(Driver):
 
     def _served_by(self, serving: ServingModels, decisions: Sequence[Decision]) -> Config | Blend:
         """Return which configuration served, by the model numbers before the decisions."""
-        return served_by(serving, self._configs_before if decisions else self._configs)
+        return served_by(serving, self._configs_before if decisions else self.configs)
 
     def step(self, learn: Callable[..., int], *arguments: Any) -> list[Decision] | None:
         """Learn one example with a method of the engine, and return the decisions that followed.
@@ -266,7 +248,7 @@ class NativeDriver(Driver):
             finally:
                 self._set_waiting()
         decisions = self._take_unreported()
-        self._configs_before = self._configs
+        self._configs_before = self.configs
         return decisions + self._decide_now() if status == Status.DECIDE else decisions
 
     def _advance(
@@ -301,7 +283,7 @@ class NativeDriver(Driver):
             return None
         predictions, labels, models, tags, others, shares = self.engine.take_record()
         serving = zip(models.tolist(), others.tolist(), shares.tolist(), strict=True)
-        by = [served_by(each, self._configs) for each in serving]
+        by = [served_by(each, self.configs) for each in serving]
         return ServedPredictions(predictions.tolist(), labels.tolist(), by, tags)
 
     def _begin(self) -> None:
@@ -336,14 +318,14 @@ class NativeDriver(Driver):
     def _set_waiting(self) -> None:
         """Set what the engine waits for: a new group, if the oracle has proposed nothing yet."""
         waits_for = 2 if self._oracle_groups is None else 1
-        self.engine.wait_for(0 if self._begun else waits_for)
+        self.engine.wait_for(0 if self.begun else waits_for)
 
     def _write(self, state: RulesState) -> None:
         """Give the engine the state after a decision."""
         models = self.native.models
         self._engine_state.write(state, models)
         self._state = state
-        self._configs = {number: c for c, number in models.items()}
+        self.configs = {number: c for c, number in models.items()}
 
 
 def _unreadable(example: Example, error: Exception | None = None) -> PoolError:

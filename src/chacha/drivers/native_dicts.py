@@ -113,15 +113,19 @@ class FastPath:
     def ask(self, x: Any) -> NativePendingExample | None:
         """Predict `x`, whose label comes late."""
         driver = self._asked
-        if driver is None:
+        if driver is None or not driver.begun:
             return None
-        if type(x) is str:
-            return driver.ask_line(x)
-        if type(x) is dict and not self._reader.kinds and not driver.derivation_pending:
-            for plan in self._plans:
-                if (pending := driver.ask_dict(plan, x)) is not None:
-                    return pending
-        return None
+        engine, asked = driver.engine, None
+        try:
+            if type(x) is str:
+                asked = engine.ask_line(x)
+            elif type(x) is dict and not self._reader.kinds and not driver.derivation_pending:
+                for plan in self._plans:
+                    if (asked := engine.ask_dict(plan, x)) is not None:
+                        break
+        except ValueError:  # as for predict()
+            pass
+        return None if asked is None else NativePendingExample(asked, driver.configs)
 
     def tell(self, pending: NativePendingExample, y: Any, weight: Any) -> list[Decision] | None:
         """Learn the label of an asked example, and return the decisions that followed.

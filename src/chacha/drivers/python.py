@@ -116,7 +116,7 @@ class PythonDriver(Driver):
 
     def _begin(self, example: Example) -> None:
         """Run lines 2 and 5 once an example shows groups that the oracle can work with."""
-        if not self._begun:
+        if not self.begun:
             self._observed.observe(self._derivation.derive(example))
             self._start_challenging(self._state)
 
