@@ -149,6 +149,12 @@ class Engine:
     def serving(self) -> tuple[int, int, float]:
         """The champion, the model blended in, and its share."""
 
+    @property
+    def block_ends(self) -> bool:
+        """
+        Whether the next example may fill a block, which is when a custom test is called.
+        """
+
     def set_screen(self, products: Sequence[tuple[Sequence[str], int]]) -> None: ...
     @property
     def screened(self) -> tuple[bool, list[float]]:

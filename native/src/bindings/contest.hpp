@@ -120,6 +120,12 @@ void bind_contest(nb::class_<PyEngine>& type) {
             return self.serving();
           },
           "The champion, the model blended in, and its share.")
+      .def_prop_ro(
+          "block_ends",
+          [](PyEngine& self) {
+            return self.locked([](Engine& engine) { return engine.contest().block_ends(); });
+          },
+          "Whether the next example may fill a block, which is when a custom test is called.")
       .def(
           "set_screen",
           [](PyEngine& self,

@@ -29,6 +29,11 @@ void Contest::forget(std::uint32_t model) {
   }
 }
 
+bool Contest::block_ends() const {
+  return std::any_of(state_.challengers.begin(), state_.challengers.end(),
+                     [this](const auto& c) { return c.pairing.block_n + 1 >= rules_.block; });
+}
+
 void Contest::charge(double champion_loss, double served_loss, double weight) noexcept {
   const double none = weight * champion_loss;
   const double served = weight * served_loss;

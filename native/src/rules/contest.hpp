@@ -54,6 +54,8 @@ class Contest {
   // Whether there is a champion, and no model was stopped since it was set.
   bool complete() const { return complete_; }
   std::size_t live() const { return state_.challengers.size() + 1; }
+  // Whether the next example may fill a block, which is when a test is called.
+  bool block_ends() const;
 
   // One example: the losses of every challenger, then charge.
   ChallengerLosses& losses(std::size_t challenger) { return losses_[challenger]; }

@@ -213,7 +213,8 @@ class NativeDriver(Driver):
         None if Python must read the example, or check its label or weight: nothing has changed.
         """
         try:
-            if self._calls_python:  # then handlers of signals wait for the whole step
+            # If a custom test is called, handlers of signals wait for the whole step.
+            if self._calls_python and self.engine.block_ends:
                 with Uninterrupted():
                     status = learn(*arguments)
             else:
@@ -238,15 +239,16 @@ class NativeDriver(Driver):
             self._catch_up()
             return self.step(learn, *arguments)
         if status == Status.BEGIN:
-            self._begin()
-            try:
-                self.engine.wait_for(0)
-                status = learn(*arguments)
-            except ValueError as error:
-                self._refusal = error
-                return None
-            finally:
-                self._set_waiting()
+            with Uninterrupted():
+                self._begin()
+                try:
+                    self.engine.wait_for(0)
+                    status = learn(*arguments)
+                except ValueError as error:
+                    self._refusal = error
+                    return None
+                finally:
+                    self._set_waiting()
         decisions = self._take_unreported()
         self._configs_before = self.configs
         return decisions + self._decide_now() if status == Status.DECIDE else decisions
