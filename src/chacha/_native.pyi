@@ -92,6 +92,8 @@ class Asked:
     @property
     def prediction(self) -> float: ...
     @property
+    def learned(self) -> bool: ...
+    @property
     def serving(self) -> tuple[int, int, float]:
         """The champion, the model blended in, and its share."""
 

@@ -19,6 +19,7 @@ from chacha.drivers.native_tickets import NativePendingExample
 from chacha.drivers.records import Chunk, LiveModel, Step, Summary
 from chacha.export.champion_file import load_champion, save_champion, settings_of
 from chacha.intake import ExampleLike, Intake
+from chacha.interrupts import Uninterrupted
 from chacha.losses import Loss
 from chacha.pools import default_pool
 from chacha.pools.base import LivePool, check_pool
@@ -39,7 +40,7 @@ from chacha.specification import (
     split_settings,
 )
 from chacha.streaming import NO_LIMIT, StreamPass
-from chacha.tickets import PendingExample, Ticket, Tickets
+from chacha.tickets import PendingExample, Ticket, Tickets, answered_error
 
 __all__ = ["ChaCha"]
 
@@ -386,24 +387,39 @@ class ChaCha:
         """
         try:
             self._acquire()
-            number, pending = self._tickets.take(ticket)
-            if isinstance(pending, NativePendingExample):
+            number, pending = self._tickets.find(ticket)
+            if not isinstance(pending, NativePendingExample):
+                return self._tell_slowly(number, pending, y, weight)
+            try:
                 decisions = self._fast_path.tell(pending, y, weight)
                 if decisions is not None:
                     return decisions
-            try:
+                if pending.asked.learned:  # by a signal handler, meanwhile
+                    raise answered_error(number)
                 example = self._labelled(pending.example, y, weight)
-            except BaseException:
-                self._tickets.put_back(number, pending)
-                raise
-            if isinstance(pending, NativePendingExample):
                 return self._fast_path.tell_checked(pending, example, weight is None)
-            return self._driver.learn(example, pending.forecast).decisions
+            finally:  # even after an exception, such as that of a signal handler
+                if pending.asked.learned:
+                    self._tickets.answer(number)
         finally:
             try:  # noqa: SIM105
                 self._release()
             except RuntimeError:
                 pass
+
+    def _tell_slowly(
+        self, number: int, pending: PendingExample, y: float, weight: float | None
+    ) -> list[Decision]:
+        """Learn the label of an example that the engine has not read."""
+        example = self._labelled(pending.example, y, weight)
+        with Uninterrupted():
+            self._tickets.find(number)  # it still waits, whatever a signal handler did meanwhile
+            before = self._driver.examples
+            try:
+                return self._driver.learn(example, pending.forecast).decisions
+            finally:
+                if self._driver.examples > before:
+                    self._tickets.answer(number)
 
     def run(
         self,

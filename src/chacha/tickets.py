@@ -14,7 +14,7 @@ from chacha.drivers.base import Forecast
 from chacha.errors import TicketError
 from chacha.rules.contest.blending import Blend
 
-__all__ = ["PendingExample", "Server", "Ticket", "Tickets"]
+__all__ = ["PendingExample", "Server", "Ticket", "Tickets", "answered_error"]
 
 MOST_ANSWERED = 2**62  # a deque cannot be longer
 
@@ -103,9 +103,10 @@ class Tickets(Generic[P]):
     [0, 1, 2]
     >>> len(tickets), tickets.expired
     (2, 1)
-    >>> tickets.take(1)
+    >>> tickets.find(1)
     (1, 'b')
-    >>> tickets.take(0)
+    >>> tickets.answer(1)
+    >>> tickets.find(0)
     Traceback (most recent call last):
     chacha.errors.TicketError: ticket 0 has expired, or got its label long ago: at most 2 tickets \
 may wait (max_pending), each until 100 later ones were issued (ticket_life)
@@ -133,33 +134,31 @@ may wait (max_pending), each until 100 later ones were issued (ticket_life)
             self._expire()
         return Ticket(number, prediction, pending, self._issuer)
 
-    def take(self, ticket: Ticket | int) -> tuple[int, P]:
-        """Remove a waiting ticket, and return its number and its example.
+    def find(self, ticket: Ticket | int) -> tuple[int, P]:
+        """Return the number of a waiting ticket and its example.
 
         A ticket that does not wait is an error, which says why.
         """
         if isinstance(ticket, Ticket):
             number = ticket._number
             ours = ticket._issuer == self._issuer
-            pending = self._waiting.pop(number, None) if ours else None
+            pending = self._waiting.get(number) if ours else None
         else:
             number = _number(ticket)
-            pending = self._waiting.pop(number, None)
+            pending = self._waiting.get(number)
         if pending is None:
             raise TicketError(self._why_not(ticket, number))
-        if self._answered is None:  # one more than `max_pending`, which put_back() may remove
-            self._answered = deque(maxlen=min(self.max_pending + 1, MOST_ANSWERED))
+        return number, pending
+
+    def answer(self, number: int) -> None:
+        """Remove a ticket, if it waits: its label was learned."""
+        if self._waiting.pop(number, None) is None:
+            return
+        if self._answered is None:
+            self._answered = deque(maxlen=min(self.max_pending, MOST_ANSWERED))
         self._answered.append(number)
         if number == self._oldest:
             self._skip_answered()
-        return number, pending
-
-    def put_back(self, number: int, pending: P) -> None:
-        """Let the ticket that was taken last wait again: its label was refused."""
-        self._waiting[number] = pending
-        assert self._answered is not None
-        self._answered.pop()
-        self._oldest = min(self._oldest, number)
 
     def _expire(self) -> None:
         """Remove the oldest tickets until the limits hold."""
@@ -182,12 +181,17 @@ may wait (max_pending), each until 100 later ones were issued (ticket_life)
         if isinstance(ticket, Ticket) and ticket._issuer != self._issuer:
             return f"ticket {number} belongs to another model"
         if self._answered is not None and number in self._answered:
-            return f"ticket {number} already has its label; a label counts once"
+            return str(answered_error(number))
         return (
             f"ticket {number} has expired, or got its label long ago: at most "
             f"{self.max_pending} tickets may wait (max_pending), each until {self.life} later "
             "ones were issued (ticket_life)"
         )
+
+
+def answered_error(number: int) -> TicketError:
+    """Return the error for a second label."""
+    return TicketError(f"ticket {number} already has its label; a label counts once")
 
 
 def _number(ticket: int) -> int:

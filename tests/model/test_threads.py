@@ -276,6 +276,61 @@ def test_an_exception_of_a_signal_handler_leaves_a_working_model(kind: str) -> N
     assert math.isfinite(model.predict_one(next(stream)[0]))
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("pool", [NativePool, ReferencePool])
+def test_an_exception_of_a_signal_handler_loses_no_label(pool: Callable[[], Any]) -> None:
+    """Whatever the alarm interrupts: a ticket waits until its label is learned, once."""
+    armed = False
+
+    def time_up() -> None:
+        nonlocal armed
+        if armed:
+            armed = False
+            raise TimeUp
+
+    rng, model = random.Random(5), contest_model(pool=pool(), evidence=KEEN, first_lease=50)
+    stream = cycle(rows(2000))
+    model.learn_one(*next(stream))
+    again = 0
+    with alarms(time_up):
+        for _ in range(400):
+            ticket = model.ask(next(stream)[0])
+            with suppress(TimeUp):
+                armed = True
+                signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-6, 3e-5))
+                model.tell(ticket, 1.0)
+                armed = False
+            with suppress(chacha.errors.TicketError):  # it was learned before the alarm
+                model.tell(ticket, 1.0)
+                again += 1
+    assert model.examples == model.served.n == 401
+    assert model.pending == 0
+    if pool is NativePool:  # the other one learns in more time than the alarm leaves
+        assert 0 < again < 400
+
+
+@pytest.mark.parametrize("pool", [NativePool, ReferencePool])
+def test_a_label_that_a_signal_handler_tells_counts_once(
+    pool: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The handler comes after the ticket was found, and before its label is learned."""
+    model = contest_model(pool=pool(), first_lease=50)
+    for row in rows(20):
+        model.learn_one(*row)
+    ticket, find = model.ask(rows(1)[0][0]), model._tickets.find
+
+    def find_and_interrupt(ticket: Ticket | int) -> Any:
+        found = find(ticket)
+        monkeypatch.setattr(model._tickets, "find", find)
+        model.tell(ticket, 1.0)
+        return found
+
+    monkeypatch.setattr(model._tickets, "find", find_and_interrupt)
+    with pytest.raises(chacha.errors.TicketError, match="already has its label"):
+        model.tell(ticket, 2.0)
+    assert (model.examples, model.pending) == (21, 0)
+
+
 def test_a_handler_may_use_the_model() -> None:
     """It runs between steps, never in the middle of one."""
     model, predictions = contest_model(evidence=KEEN, first_lease=10), list[float]()

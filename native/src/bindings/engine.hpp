@@ -194,9 +194,10 @@ class PyEngine {
 
   // Learns an asked example, and charges the models for what they predicted then. Returns what
   // learn_line does.
-  int tell(const Asked& asked, PyNumber y, PyNumber weight) {
+  int tell(Asked& asked, PyNumber y, PyNumber weight) {
     const auto held = lock();
     if (asked.engine != number_) throw std::invalid_argument("another engine was asked");
+    if (asked.learned) throw std::invalid_argument("it already has its label");
     asked.example.restore(engine_.example(), engine_.groups());
     if (asked.plan.is_valid()) {
       dicts_.recall(*nb::inst_ptr<DictPlan>(asked.plan), asked.words);
@@ -207,7 +208,9 @@ class PyEngine {
     }
     if (!set_label(y, weight)) return -1;
     asked.forecast(engine_, forecast_);
-    return static_cast<int>(engine_.step(&forecast_));
+    const Status status = engine_.step(&forecast_);
+    asked.learned = status == Status::kFine || status == Status::kDecide;
+    return static_cast<int>(status);
   }
 
   // The same for a line of text with its label, and for the given predictions.

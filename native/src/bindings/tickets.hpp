@@ -67,8 +67,8 @@ class SavedExample {
   Pod<std::uint32_t> words_;  // runs, hashes, values
 };
 
-// An example that was read once, and what all live models predicted for it. It does not change,
-// and nothing that happens to the dict changes it.
+// An example that was read once, and what all live models predicted for it. Nothing that happens to
+// the dict changes it.
 struct Asked {
   struct Prediction {
     std::uint32_t model;
@@ -87,6 +87,7 @@ struct Asked {
   double baseline = 0.0;                                     // raw; 0 without a baseline
   double prediction = 0.0;                                   // as the user gets it
   std::tuple<std::uint32_t, std::uint32_t, double> serving;  // champion, other model, its share
+  bool learned = false;                                      // with its label
 
   // The predictions of the models that are still the same.
   void forecast(const Engine& engine_now, Forecast& forecast) const {
@@ -103,6 +104,7 @@ void bind_tickets(nb::module_& module) {
   nb::class_<Asked>(module, "Asked",
                     "An example whose label comes late, and what the models predicted.")
       .def_prop_ro("prediction", [](const Asked& self) { return self.prediction; })
+      .def_prop_ro("learned", [](const Asked& self) { return self.learned; })
       .def_prop_ro(
           "serving", [](const Asked& self) { return self.serving; },
           "The champion, the model blended in, and its share.");
