@@ -87,6 +87,7 @@ class Uninterrupted:
         trace: TracebackType | None,
     ) -> None:
         if Uninterrupted._outer is self:
+            whole = False
             try:
                 if len(self._handlers) > 1:
                     self._restore_all()
@@ -94,8 +95,9 @@ class Uninterrupted:
                     Uninterrupted._outer = None
                     for number, handler in self._handlers.items():
                         set_handler(number, handler)
+                whole = kind is None
             finally:
-                if self._noted and not self._quiet:
+                if self._noted and not (self._quiet and whole):  # else nobody will call deliver()
                     self.deliver()
 
     def _restore_all(self) -> None:
@@ -108,18 +110,23 @@ class Uninterrupted:
             set_mask(SIG_SETMASK, mask)
 
     def _restore(self) -> None:
-        """Put all handlers back; exceptions that they raise meanwhile are raised at the end."""
+        """Put all handlers back, even if up to three of them raise exceptions meanwhile."""
         Uninterrupted._outer = None
-        raised: list[BaseException] = []
-        while self._replaced:
+        try:
+            self._put_back()
+        finally:
             try:
-                while self._replaced:
-                    set_handler(self._replaced[-1], self._handlers[self._replaced[-1]])
-                    self._replaced.pop()
-            except BaseException as error:
-                raised.append(error)
-        if raised:
-            raise raised[0]
+                self._put_back()
+            finally:
+                try:
+                    self._put_back()
+                finally:
+                    self._put_back()
+
+    def _put_back(self) -> None:
+        while self._replaced:
+            set_handler(self._replaced[-1], self._handlers[self._replaced[-1]])
+            self._replaced.pop()
 
     def deliver(self) -> None:
         """Run the handlers of the signals that were noted, in their order.

@@ -341,10 +341,10 @@ class ChaCha:
             self._fast_path.add_plan(x)
             return decisions
         finally:
-            try:  # noqa: SIM105
+            try:
                 self._release()
-            except RuntimeError:
-                pass
+            except RuntimeError as error:
+                _pass_if_not_acquired(error)
 
     def ask(self, x: ExampleLike) -> Ticket:
         """Predict now and learn later: return a ticket that :meth:`tell` takes with the label.
@@ -374,10 +374,10 @@ class ChaCha:
             served = self.specification.task.prediction(forecast.served)
             return self._tickets.issue(served, PendingExample(example, forecast))
         finally:
-            try:  # noqa: SIM105
+            try:
                 self._release()
-            except RuntimeError:
-                pass
+            except RuntimeError as error:
+                _pass_if_not_acquired(error)
 
     def tell(self, ticket: Ticket | int, y: float, weight: float | None = None) -> list[Decision]:
         """Learn the label of an asked example, and return the decisions that followed.
@@ -402,10 +402,10 @@ class ChaCha:
                 if pending.asked.learned:
                     self._tickets.answer(number)
         finally:
-            try:  # noqa: SIM105
+            try:
                 self._release()
-            except RuntimeError:
-                pass
+            except RuntimeError as error:
+                _pass_if_not_acquired(error)
 
     def _tell_slowly(
         self, number: int, pending: PendingExample, y: float, weight: float | None
@@ -528,3 +528,13 @@ class ChaCha:
         if isinstance(x, Mapping):
             self._intake.reader.fix_groups(x)
             self._driver.start_derivation()
+
+
+def _pass_if_not_acquired(error: RuntimeError) -> None:
+    """Raise the error of a signal handler, but not that a lock was not acquired.
+
+    A handler may raise an exception while a thread waits for the lock, and then the lock is not
+    its own.
+    """
+    if str(error) != "cannot release un-acquired lock":
+        raise error

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, TypedDict, cast
-from weakref import WeakSet, WeakValueDictionary
+from weakref import WeakSet, WeakValueDictionary, ref
 
 from chacha.config.arguments import check_part, whole_number
 from chacha.config.config import Config
@@ -128,7 +128,7 @@ class Specification:
             key = _key((_kind(pool), budget, space, init, rules, loss, seed))
             if (shared := _SHARED.get(key)) is not None:
                 return shared
-        except TypeError:  # a part is not hashable; then the specification is not shared
+        except TypeError:  # a part cannot be a key; then the specification is not shared
             key = None
         new = cls._make(pool, budget, space, init, rules, loss, seed)
         if key is not None:
@@ -219,23 +219,48 @@ def _key(value: Any) -> Hashable:
         return float, repr(value)
     if value is None or isinstance(value, (str, bytes, int)):
         return type(value), value
-    if is_dataclass(value) and "__dataclass_fields__" in vars(type(value)):
-        names = [field.name for field in fields(value)]
-        if set(getattr(value, "__dict__", ())) <= set(names):  # nothing else tells two apart
-            return type(value), tuple(_key(getattr(value, name)) for name in names)
+    if _is_value(value):
+        return type(value), tuple(_key(getattr(value, field.name)) for field in fields(value))
     return _Same(value)
 
 
-class _Same:
-    """A key for an object that only itself is equal to."""
+def _is_value(part: Any) -> bool:
+    """Return whether a part is the same as any other with equal fields, now and later.
 
-    __slots__ = ("value",)
+    A custom part is not, if it can change or has fields that can.
+    """
+    kind = type(part)
+    if not is_dataclass(part) or "__dataclass_fields__" not in vars(kind):
+        return False
+    values = {field.name: getattr(part, field.name) for field in fields(part)}
+    if not set(getattr(part, "__dict__", ())) <= values.keys():
+        return False
+    if kind.__module__.partition(".")[0] == "chacha":
+        return True
+    return bool(kind.__dataclass_params__.frozen) and all(map(_is_constant, values.values()))
+
+
+def _is_constant(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return all(map(_is_constant, value))
+    return value is None or isinstance(value, (str, bytes, int, float)) or _is_value(value)
+
+
+class _Same:
+    """A key for an object that only itself is equal to; it does not keep the object alive.
+
+    An object that cannot be referred to weakly is a TypeError.
+    """
+
+    __slots__ = ("_hash", "_object")
 
     def __init__(self, value: object) -> None:
-        self.value = value
+        self._object, self._hash = ref(value), id(value)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.value is self.value
+        if not isinstance(other, _Same):
+            return NotImplemented
+        return self is other or (self._object() is not None and self._object() is other._object())
 
     def __hash__(self) -> int:
-        return id(self.value)
+        return self._hash

@@ -93,8 +93,6 @@ class StreamPass:
             self.driver.start_derivation()
 
     def _blocks(self, driver: NativeDriver, record: bool) -> Iterator[Chunk]:
-        with driver.lock:
-            driver.record(record)
         if self._left <= 0:
             return
         for item in blocks_of(self.source):
@@ -138,6 +136,7 @@ class StreamPass:
         while at < block.end and self._left > 0:
             try:
                 with driver.lock:
+                    driver.record(record)  # another pass may not want it
                     progress = driver.advance_text(block.data, at, block.end, self._room(driver))
             except ValueError:  # too large; as a single row, its error names the place
                 progress = BlockProgress(Status.BAD, at, 0, [], None)
@@ -165,6 +164,7 @@ class StreamPass:
             block.on_taken(row, True)
             try:
                 with driver.lock:
+                    driver.record(record)  # another pass may not want it
                     progress = driver.advance_columns(native, row, stop, self._room(driver))
             except ValueError as error:
                 raise PoolError(f"{block.place(row)}: {error}") from error

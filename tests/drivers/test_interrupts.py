@@ -107,10 +107,24 @@ def test_no_signal_is_lost_if_a_handler_raises(handlers: list[int]) -> None:
     assert handlers[3:] == [signal.SIGUSR2, signal.SIGUSR1]
 
 
+def test_a_quiet_context_that_ends_with_an_error_delivers_its_signals(handlers: list[int]) -> None:
+    """Nobody gets the context then."""
+
+    def work() -> None:
+        with Uninterrupted(quiet=True):
+            signal.raise_signal(signal.SIGUSR1)
+            raise ValueError("inside")
+
+    with pytest.raises(Raised):
+        work()
+    assert handlers == [signal.SIGUSR1]
+
+
 def test_handlers_come_back_even_if_signals_come_while_they_do(
     handlers: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    set_handler, coming = interrupts.set_handler, {signal.SIGALRM, signal.SIGUSR2}
+    set_handler = interrupts.set_handler
+    coming = {signal.SIGALRM, signal.SIGUSR1, signal.SIGUSR2}
 
     def slow(number: int, handler: Any) -> None:
         set_handler(number, handler)
@@ -122,7 +136,7 @@ def test_handlers_come_back_even_if_signals_come_while_they_do(
     monkeypatch.setattr(interrupts, "set_handler", slow)
     with pytest.raises(Raised), Uninterrupted():
         pass
-    assert sorted(handlers) == [signal.SIGUSR2, signal.SIGALRM]
+    assert sorted(handlers) == [signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM]
 
 
 # In a callback of the garbage collector, such as Hypothesis's, an exception is only reported.

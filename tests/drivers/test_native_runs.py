@@ -222,3 +222,18 @@ def test_a_built_in_stream_in_blocks_is_the_stream_row_by_row(stream: str) -> No
             served = [step.prediction for step in m.steps(source, limit=limit)]
         runs.append((m.decisions, served, m.served, m.live))
     assert runs[0] == runs[1]
+
+
+def test_two_passes_over_one_model_record_separately() -> None:
+    """A pass that wants no predictions does not keep another one from getting them."""
+    model = ChaCha()
+    passes = [
+        model.chunks(chacha.open_source(f"synth:fried,n=2000,seed={seed}"), record=seed == 1)
+        for seed in (1, 2)
+    ]
+    recorded = dict.fromkeys((0, 1), 0)
+    for pair in zip(*passes, strict=False):
+        for i, chunk in enumerate(pair):
+            assert (chunk.served is not None) == (i == 0)
+            recorded[i] += chunk.examples if chunk.served is None else len(chunk.served.labels)
+    assert min(recorded.values()) > 0

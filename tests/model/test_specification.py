@@ -6,6 +6,7 @@ import gc
 import tracemalloc
 import weakref
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -110,6 +111,43 @@ def test_models_that_share_a_specification_do_not_influence_each_other() -> None
         for model, line in zip(together, pair, strict=True):
             model.learn_one(line)
     assert [state(model) for model in together] == alone
+
+
+@pytest.mark.parametrize("rules", [ContestRules, PaperRules])
+def test_custom_parts_that_may_change_are_not_shared(rules: Any) -> None:
+    @dataclass
+    class Counting:
+        calls: int = 0
+
+        def __call__(self, champion: Config, groups: Sequence[str]) -> list[Config]:
+            self.calls += 1
+            return [champion.with_product(groups[:2])]
+
+    @dataclass(frozen=True)
+    class Logging:
+        seen: list[Any] = field(default_factory=list)
+
+        def __call__(self, champion: Config, groups: Sequence[str]) -> list[Config]:
+            self.seen.append(champion)
+            return [champion.with_product(groups[:2])]
+
+    @dataclass(frozen=True)
+    class Constant:
+        order: int = 2
+        names: tuple[str, ...] = ("a", "b")
+
+        def __call__(self, champion: Config, groups: Sequence[str]) -> list[Config]:
+            return [champion.with_product(self.names[: self.order])]
+
+    for kind in (Counting, Logging):
+        models = [ChaCha(rules=rules(oracle=kind())) for _ in range(2)]
+        for model in models:
+            model.learn_one("1 |a x |b y")
+        first, second = (model.rules.oracle for model in models)
+        assert first is not second
+        assert first == second, "each was called as often"
+    one, other = (ChaCha(rules=rules(oracle=Constant())) for _ in range(2))
+    assert one.specification is other.specification
 
 
 def test_one_model_more_is_small() -> None:

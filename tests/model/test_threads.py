@@ -8,17 +8,17 @@ import random
 import signal
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from itertools import cycle
+from itertools import combinations, cycle
 from typing import Any
 
 import pytest
 
 import chacha
-from chacha import ChaCha, NativePool, ReferencePool
-from chacha.drivers.native import Status
+from chacha import ChaCha, Config, NativePool, ReferencePool
+from chacha.drivers.native import NativeDriver, Status
 from chacha.rules.contest import ContestState
 from chacha.tickets import Ticket
 from tests.support.fast_rules import EAGER, KEEN
@@ -136,10 +136,16 @@ def test_nobody_predicts_between_an_example_and_its_decision() -> None:
     while engine.learn_line(next(lines), None, None) != Status.DECIDE:
         assert engine.serve_line(line) is not None
     assert engine.serve_line(line) is None
+    assert engine.ask_line(line) is None
     decided = model.decisions
-    model.learn_one(next(lines))  # makes the overdue decision first
+    prediction = model.predict_one(line)  # makes the overdue decision first
     assert len(model.decisions) > len(decided)
-    assert engine.serve_line(line) == model.predict_one(line)
+    assert engine.serve_line(line) == prediction == model.ask(line).prediction
+    alone = contest_model(evidence=KEEN, first_lease=50)
+    for each in lines_of("interactions", model.examples):
+        alone.learn_one(each)
+    assert alone.decisions == model.decisions
+    assert alone.predict_one(line) == prediction
 
 
 def at_once(count: int, work: Callable[[int], None]) -> None:
@@ -331,6 +337,76 @@ def test_a_label_that_a_signal_handler_tells_counts_once(
     assert (model.examples, model.pending) == (21, 0)
 
 
+def test_no_exception_of_a_handler_is_taken_for_one_of_the_lock() -> None:
+    class Late(RuntimeError):
+        """Raised by a handler that runs just after the lock was released."""
+
+    model = contest_model()
+    release = model._release
+
+    def release_and_interrupt() -> None:
+        release()
+        raise Late
+
+    x, y = rows(1)[0]
+    ticket = model.ask(x)
+    model._release = release_and_interrupt
+    with pytest.raises(Late):
+        model.learn_one(x, y)
+    with pytest.raises(Late):
+        model.ask(x)
+    with pytest.raises(Late):
+        model.tell(ticket, y)
+    assert model.examples == 2
+
+
+def test_challengers_start_even_if_the_first_attempt_is_interrupted() -> None:
+    """An example with a second group makes the oracle useful; its learning is interrupted."""
+    model = ChaCha.paper(budget=3)
+    driver = model._driver
+    assert isinstance(driver, NativeDriver)
+    for i in range(3):
+        model.learn_one(f"{i % 2} |a x{i}")
+    after, interrupted = driver._after, list[int]()
+
+    def interrupt(status: int, *arguments: Any) -> Any:
+        if status == Status.BEGIN and not interrupted:
+            interrupted.append(status)
+            raise TimeUp
+        return after(status, *arguments)
+
+    driver._after = interrupt  # type: ignore[assignment, method-assign]
+    with pytest.raises(TimeUp):
+        model.learn_one("1 |a x |b y")
+    assert not model.live_challengers
+    model.learn_one("1 |a x |b y")
+    assert model.live_challengers
+
+
+def test_a_signal_while_the_first_ask_begins_changes_nothing() -> None:
+    def decisions(signals: bool) -> list[str]:
+        calls: list[Any] = []
+
+        def oracle(champion: Config, groups: Sequence[str]) -> list[Config]:
+            if signals and not calls:
+                signal.raise_signal(signal.SIGALRM)
+            calls.append(groups)
+            return [champion.with_product(pair) for pair in combinations(groups, 2)]
+
+        model = ChaCha.paper(oracle=oracle, budget=3)
+        with suppress(TimeUp):
+            model.ask("|a x |b y")
+        for i in range(100):
+            model.learn_one(f"{i % 2} |a x |b y |c z{i % 3}")
+        return [str(decision) for decision in model.decisions] + [str(calls)]
+
+    def time_up() -> None:
+        raise TimeUp
+
+    with alarms(time_up):
+        assert decisions(signals=True) == decisions(signals=False)
+
+
 def test_a_handler_may_use_the_model() -> None:
     """It runs between steps, never in the middle of one."""
     model, predictions = contest_model(evidence=KEEN, first_lease=10), list[float]()
@@ -381,6 +457,23 @@ def test_a_custom_test_that_uses_its_own_model_is_an_error_and_no_deadlock(use: 
             errors += "a custom test cannot use the model that it tests" in str(error)
     assert errors > 10
     assert model.examples == 200
+
+
+def test_an_oracle_that_refers_to_its_model_is_collected() -> None:
+    def make() -> weakref.ref[Any]:
+        models = list[ChaCha]()
+
+        def oracle(champion: Config, groups: Sequence[str]) -> list[Config]:
+            assert models
+            return [champion.with_product(groups[:2])]
+
+        models.append(ChaCha.paper(oracle=oracle))
+        models[0].learn_one("1 |a x |b y")
+        return weakref.ref(models[0])
+
+    reference = make()
+    gc.collect()
+    assert reference() is None
 
 
 def test_a_custom_test_that_refers_to_its_model_is_collected() -> None:

@@ -176,7 +176,8 @@ class PyEngine {
   std::optional<Asked> ask_line(const nb::str& line) {
     const auto held = lock();
     const auto text = utf8_of(line);
-    if (!text || !parse_line(*text, engine_.groups(), engine_.example())) return std::nullopt;
+    if (engine_.decision_due() || !text) return std::nullopt;
+    if (!parse_line(*text, engine_.groups(), engine_.example())) return std::nullopt;
     SavedExample example(engine_.example());
     text_.line = *text;
     engine_.order_runs(text_);
@@ -186,7 +187,9 @@ class PyEngine {
   std::optional<Asked> ask_dict(nb::handle_t<DictPlan> plan, nb::handle dict) {
     const auto held = lock();
     const DictPlan& read_by = *nb::inst_ptr<DictPlan>(plan);
-    if (!dicts_.read(read_by, dict, engine_.example())) return std::nullopt;
+    if (engine_.decision_due() || !dicts_.read(read_by, dict, engine_.example())) {
+      return std::nullopt;
+    }
     SavedExample example(engine_.example());
     engine_.order_runs(dicts_);
     return predicted({number_, std::move(example), {}, nb::borrow(plan), dicts_.words(), {}});

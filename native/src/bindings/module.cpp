@@ -243,6 +243,7 @@ NB_MODULE(_native, module) {
                      return std::pair(e.first_metric(), e.second_metric());
                    }))
       .def_prop_ro("t", property([](Engine& e) { return e.t(); }))
+      .def_prop_ro("decision_due", property([](Engine& e) { return e.decision_due(); }))
       .def_prop_ro("incumbent", property([](Engine& e) { return e.incumbent(); }))
       .def_prop_ro("served_raw", property([](Engine& e) { return e.served_raw(); }))
       .def_prop_ro("served_loss", property([](Engine& e) { return e.served_loss(); }))

@@ -204,7 +204,8 @@ void Engine::expand() {
 Status Engine::step(const Forecast* forecast) {
   if (due_) return Status::kOverdue;
   const bool new_group = !rows_.repeats_features() && observed_.prepare(example_, empty_, groups_);
-  if (waiting_ == Wait::kNextExample || (waiting_ == Wait::kNewGroup && new_group)) {
+  begin_due_ = begin_due_ || new_group;
+  if (waiting_ == Wait::kNextExample || (waiting_ == Wait::kNewGroup && begin_due_)) {
     observe();
     return Status::kBegin;
   }

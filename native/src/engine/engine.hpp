@@ -142,7 +142,10 @@ class Engine {
     baseline_ = static_cast<int>(model);
   }
   int baseline() const { return baseline_; }  // model, or -1
-  void wait_for(Wait what) { waiting_ = what; }
+  void wait_for(Wait what) {
+    waiting_ = what;
+    begin_due_ = false;
+  }
 
   // Predicts, charges and learns the current example.
   Status step(const Forecast* forecast = nullptr);
@@ -208,7 +211,8 @@ class Engine {
   std::uint32_t incumbent_ = 0;
   int baseline_ = -1;  // model
   Wait waiting_ = Wait::kNothing;
-  bool due_ = false;  // a decision is
+  bool begin_due_ = false;  // a new group has come since `wait_for`
+  bool due_ = false;        // a decision is
 
   std::int64_t t_ = 0;
   ProgressiveLoss served_, baseline_standing_;

@@ -132,14 +132,20 @@ class NativeDriver(Driver):
     def begin(self, example: Example) -> None:
         """Run lines 2 and 5 before anything is learned; the next step returns the decisions."""
         if not self.begun:
-            if not self.engine.observe(native_line(example)):
-                raise _unreadable(example)
-            self._begin()
-            self._set_waiting()
+            with Uninterrupted():
+                if not self.engine.observe(native_line(example)):
+                    raise _unreadable(example)
+                self._begin()
+                self._set_waiting()
         self.raise_failures()
 
     def predict(self, example: Example) -> Forecast:
-        """Line 6: return the predictions of all live models. Nothing changes."""
+        """Line 6: return the predictions of all live models.
+
+        Nothing changes, unless a signal handler has kept a decision from being made.
+        """
+        if self.engine.decision_due:
+            self._catch_up()
         models = self.native.models
         numbers = list(models.values())
         if self._baseline_model is not None:
