@@ -118,7 +118,7 @@ class Specification:
         """Return the specification for these arguments: the same one for equal arguments."""
         budget = whole_number("budget", budget, 1, " (live models, the champion included)")
         seed = whole_number("seed", seed, 0)
-        if not isinstance(init, Mapping | None):
+        if not isinstance(init, Mapping | None) or not all(isinstance(k, str) for k in init or ()):
             raise ConfigError(f"init must map options to values, got {init!r}")
         rules = ContestRules() if rules is None else rules
         check_part("rules", rules, (ContestRules, PaperRules), "ContestRules() or PaperRules()")

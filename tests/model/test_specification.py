@@ -5,16 +5,18 @@ from __future__ import annotations
 import gc
 import tracemalloc
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pytest
 
 import chacha
 from chacha import ChaCha, Config, ContestRules, PaperRules, ReferencePool
 from chacha.errors import ConfigError
-from chacha.rules.contest import Blending, Moves
+from chacha.rules.contest import Blending, Moves, Screening
+from chacha.rules.head_start import HeadStart
 from chacha.specification import Specification
 from tests.support.fast_rules import KEEN
 from tests.support.native_runs import lines_of, state
@@ -233,6 +235,43 @@ def test_wrong_parts_of_the_papers_rules_are_refused(
 ) -> None:
     with pytest.raises(ConfigError, match=message):
         PaperRules(**settings)
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "message"),
+    [
+        (chacha.PairedBetting, {"alpha": "x"}, "alpha must be a number, got 'x'"),
+        (chacha.PairedBetting, {"block": 1.5}, "block must be a whole number, got 1.5"),
+        (chacha.PairedBetting, {"block": 2**70}, "block must be a whole number"),
+        (chacha.PairedBetting, {"patience": float("inf")}, "patience must be a whole number"),
+        (chacha.PairedBetting, {"warm_up": True}, "warm_up must be a whole number, got True"),
+        (chacha.PairedBetting, {"coin": 1}, "coin must be an object such as Coin"),
+        (Blending, {"burn_in": 1.5}, "burn_in must be a whole number"),
+        (Blending, {"memory": None}, "memory must be a number, got None"),
+        (Screening, {"share": "half"}, "share must be a number, got 'half'"),
+        (HeadStart, {"damping": "x"}, "damping must be a number"),
+        (chacha.SampleComplexity, {"burn_in": 1.5}, "burn_in must be a whole number"),
+        (chacha.SampleComplexity, {"log_in_root": "x"}, "log_in_root must be True or False"),
+        (chacha.DerivedFeatures, {"knots": "many"}, "knots must be a whole number"),
+        (chacha.DerivedFeatures, {"kinds": None}, "kinds must be an object such as a list"),
+        (chacha.DerivedFeatures, {"functions": None}, "functions must be an object such as a dict"),
+        (ChaCha, {"init": {1: 2}}, "init must map options to values"),
+        (ChaCha, {"init": {"interactions": 5}}, "interactions must be a list of products, got 5"),
+    ],
+)
+def test_wrong_fields_of_parts_are_named(
+    kind: Callable[..., Any], settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        kind(**settings)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    numbers: dict[str, Any] = {"block": np.int64(5), "clip": np.float32(2.0)}
+    model = ChaCha(rules=ContestRules(evidence=chacha.PairedBetting(**numbers)))
+    for line in lines_of("interactions", 50):
+        model.learn_one(line)
+    assert model.examples == 50
 
 
 def test_the_papers_rules_have_no_derived_features() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+from numbers import Real
 from operator import index
 from typing import Any
 
 from chacha.errors import ConfigError
 
-__all__ = ["LONGEST", "check_part", "whole_number"]
+__all__ = ["LONGEST", "check_numbers", "check_part", "whole_number"]
 
 
 LONGEST = 1 << 40
@@ -47,3 +49,33 @@ got 'logistic'
     """
     if isinstance(part, type) or not isinstance(part, kinds):
         raise ConfigError(f"{name} must be an object such as {such_as}, got {part!r}")
+
+
+def check_numbers(part: Any, kind: type) -> None:
+    """Raise an error for a field of a dataclass that is no number, by the annotations of `kind`.
+
+    >>> from chacha.rules.contest import Screening
+    >>> Screening(looks=2.5)
+    Traceback (most recent call last):
+    chacha.errors.ConfigError: looks must be a whole number, got 2.5
+    """
+    for field in fields(kind):
+        value = getattr(part, field.name)
+        match field.type:
+            case "int":
+                fits, rule = _is_whole(value), "a whole number"
+            case "float":
+                fits, rule = isinstance(value, Real), "a number"
+            case "bool":
+                fits, rule = isinstance(value, bool), "True or False"
+            case _:
+                continue
+        if not fits or (isinstance(value, bool) and field.type != "bool"):
+            raise ConfigError(f"{field.name} must be {rule}, got {value!r}")
+
+
+def _is_whole(value: Any) -> bool:
+    try:
+        return abs(index(value)) <= LONGEST
+    except TypeError:
+        return False

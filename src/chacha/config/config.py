@@ -121,7 +121,7 @@ class Config:
         values: Mapping[str, Any] | None = None,
         derived: Iterable[str] = (),
     ) -> None:
-        if isinstance(interactions, str):
+        if isinstance(interactions, str) or not isinstance(interactions, Iterable):
             raise ConfigError(f"interactions must be a list of products, got {interactions!r}")
         pairs = {key: canonical(key, value) for key, value in sorted((values or {}).items())}
         products = sorted({product(p) for p in interactions}, key=_order)

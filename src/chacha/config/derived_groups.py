@@ -14,6 +14,7 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Any, NamedTuple
 
+from chacha.config.arguments import check_numbers, check_part
 from chacha.config.derived_kinds import KINDS, ColumnProfile, GroupProfile
 from chacha.data.vw_text import BREAKS_NAMES
 from chacha.errors import ConfigError
@@ -165,6 +166,10 @@ class DerivedFeatures:
     text: bool = True
 
     def __post_init__(self) -> None:
+        check_numbers(self, DerivedFeatures)
+        for name in ("kinds", "more", "without"):
+            check_part(name, getattr(self, name), (list, tuple), "a list of names")
+        check_part("functions", self.functions, Mapping, "a dict of functions by name")
         wrong = [kind for kind in self.kinds if kind not in DEFAULT_KINDS]
         if wrong:
             kinds = ", ".join(DEFAULT_KINDS)

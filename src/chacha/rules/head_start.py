@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from chacha.config.arguments import check_numbers
 from chacha.data.vw_text import FLOAT32_MAX
 from chacha.errors import ConfigError
 
@@ -33,6 +34,7 @@ class HeadStart:
     damping: float = 0.1
 
     def __post_init__(self) -> None:
+        check_numbers(self, HeadStart)
         if not 0 <= self.damping <= FLOAT32_MAX:
             raise ConfigError(
                 f"damping must be a number of at least 0 in single precision, got {self.damping}"

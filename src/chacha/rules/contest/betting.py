@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 
+from chacha.config.arguments import LONGEST, check_numbers, check_part, whole_number
 from chacha.errors import ConfigError
 
 __all__ = ["Coin", "PairedBernstein", "PairedBetting", "Pairing"]
@@ -36,10 +37,8 @@ class Coin:
     block: int = 10
 
     def __post_init__(self) -> None:
-        if self.block < 1 or self.seed < 0:
-            raise ConfigError(
-                f"a coin needs block of at least 1 and seed of at least 0, got {self}"
-            )
+        whole_number("seed", self.seed, 0)
+        whole_number("block", self.block, 1, most=LONGEST)
 
     def sign(self, k: int, n: int) -> float:
         """Return the sign, 1 or -1, for the n-th example of the k-th challenger."""
@@ -237,6 +236,9 @@ class PairedBetting:
     coin: Coin | None = None
 
     def __post_init__(self) -> None:
+        check_numbers(self, PairedBetting)
+        if self.coin is not None:
+            check_part("coin", self.coin, Coin, "Coin() or None")
         if not 0 < self.alpha < 1:
             raise ConfigError(f"alpha must lie between 0 and 1, got {self.alpha}")
         if not 0 <= self.margin < 1:

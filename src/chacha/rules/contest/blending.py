@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from chacha.config.arguments import check_numbers
 from chacha.config.config import Config
 from chacha.errors import ConfigError
 
@@ -115,6 +116,7 @@ class Blending:
     tolerance: float = 0.005
 
     def __post_init__(self) -> None:
+        check_numbers(self, Blending)
         if not (min(self.burn_in, self.early) >= 1 and self.memory > 1 and self.clip > 0):
             rule = "burn_in and early must be at least 1, memory above 1, clip above 0"
             raise ConfigError(f"{rule}, got {self}")

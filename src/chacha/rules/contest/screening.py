@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import islice, takewhile
 from typing import Protocol
 
+from chacha.config.arguments import check_numbers
 from chacha.config.config import Config, Product
 from chacha.errors import ConfigError
 from chacha.rules.stream_facts import StreamFacts
@@ -43,6 +44,7 @@ class Screening:
     rate: float = 0.5
 
     def __post_init__(self) -> None:
+        check_numbers(self, Screening)
         if not (0 <= self.share <= 1 and self.most >= 2 and self.looks >= 1 and self.rate > 0):
             raise ConfigError(
                 "share must lie in [0, 1], most be at least 2, looks at least 1, rate above 0; "

@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from chacha.config.arguments import check_numbers
 from chacha.errors import ConfigError
 from chacha.rules.progressive_loss import ProgressiveLoss
 
@@ -115,6 +116,7 @@ class SampleComplexity:
     burn_in: int = 0
 
     def __post_init__(self) -> None:
+        check_numbers(self, SampleComplexity)
         if not self.scale > 0:
             raise ConfigError(f"scale must be positive, got {self.scale}")
         if not 0 < self.delta < 1:
