@@ -39,6 +39,12 @@ struct Pass {
     engine.record().wanted = engine.record().tags_wanted = true;
     engine.wait_for(Wait::kNewGroup);
   }
+
+  // Does what the engine returned for.
+  void confirm(Status status) {
+    contenders.confirm(engine);
+    if (status == Status::kBegin) engine.wait_for(Wait::kNewGroup);
+  }
 };
 
 // As in Python: the text comes in pieces, and bad lines are skipped.
@@ -51,7 +57,7 @@ void in_chunks(Pass& pass, std::string_view text, Rng& rng) {
     const bool last = known == text.size();
     const BlockProgress progress = pass.engine.advance_text(so_far, at, last, rng.below(6) + 1);
     require(progress.at >= at && progress.at <= known, "the place moves on", text);
-    pass.contenders.confirm(pass.engine);
+    pass.confirm(progress.status);
     at = progress.at;
     pass.learned += progress.examples;
     if (progress.status != Status::kBad) continue;
@@ -70,9 +76,9 @@ void line_by_line(Pass& pass, std::string_view text) {
     std::memcpy(line.get(), text.data() + at, end - at);
     const std::string_view exact(line.get(), end - at);
     BlockProgress progress{Status::kBegin, 0, 0};
-    while (progress.status == Status::kBegin) {  // a new group is known the second time
+    while (progress.status == Status::kBegin) {
       progress = pass.engine.advance_text(exact, 0, true, 1);
-      pass.contenders.confirm(pass.engine);
+      pass.confirm(progress.status);
     }
     if (exact.empty() || progress.status == Status::kBad) {
       ++pass.bad;

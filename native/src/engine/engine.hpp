@@ -28,7 +28,7 @@ namespace chacha {
 enum class Status {
   kFine,     // everything given was learned
   kDecide,   // a test fired or a lease ended after the last example
-  kBegin,    // the next example has a new group that the caller waits for; it was not learned
+  kBegin,    // a new group has come, for which the caller waits; the next example was not learned
   kBad,      // the next row needs a closer look by the caller; it was not learned
   kPaused,   // a call's share of work is done: the caller may check for signals, and go on
   kOverdue,  // a decision that was due after an earlier example is missing; nothing was learned
