@@ -127,10 +127,10 @@ may wait (max_pending), each until 100 later ones were issued (ticket_life)
 
     def issue(self, prediction: float, pending: P) -> Ticket:
         """Return a new ticket for an example that waits; the oldest expire to make room."""
-        number = self.next
+        number, waiting = self.next, self._waiting
         self.next = number + 1
-        self._waiting[number] = pending
-        if len(self._waiting) > self.max_pending or number - self._oldest >= self.life:
+        waiting[number] = pending
+        if len(waiting) > self.max_pending or number - self._oldest >= self.life:
             self._expire()
         return Ticket(number, prediction, pending, self._issuer)
 
@@ -152,13 +152,16 @@ may wait (max_pending), each until 100 later ones were issued (ticket_life)
 
     def answer(self, number: int) -> None:
         """Remove a ticket, if it waits: its label was learned."""
-        if self._waiting.pop(number, None) is None:
+        waiting = self._waiting
+        if waiting.pop(number, None) is None:
             return
         if self._answered is None:
             self._answered = deque(maxlen=min(self.max_pending, MOST_ANSWERED))
         self._answered.append(number)
         if number == self._oldest:
-            self._skip_answered()
+            self._oldest = number + 1
+            if waiting and number + 1 not in waiting:
+                self._skip_answered()
 
     def _expire(self) -> None:
         """Remove the oldest tickets until the limits hold."""
