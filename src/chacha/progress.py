@@ -128,4 +128,10 @@ class ProgressTable:
 
 
 def _short(config: Config, other: Config) -> str:
-    return config.since(other).replace(" ", "")
+    """Return the differences between two configurations without a blank.
+
+    >>> _short(Config(["ab", "cd"], {"l1": 0.5, "l2": 0.1}), Config())
+    '+ab+cd,l1=0.5,l2=0.1'
+    """
+    words = [word.replace(" ", "=") for word in config.changes(other)]
+    return ",".join(words).replace(",+", "+").replace(",-", "-") or "="

@@ -236,13 +236,21 @@ class Config:
         >>> Config().since(Config())
         '='
         """
+        return " ".join(self.changes(other)) or "="
+
+    def changes(self, other: Config) -> list[str]:
+        """Return the differences from `other`: groups and products, then values.
+
+        >>> Config(["ab"], {"l2": 0.1}).changes(Config(["cd"], {"l2": 0.2}))
+        ['+ab', '-cd', 'l2 0.1']
+        """
         words = [f"+{name}" for name in self.derived if name not in other.derived]
         words += [f"-{name}" for name in other.derived if name not in self.derived]
         mine, theirs = set(self.interactions), set(other.interactions)
         words += [f"+{show_product(p)}" for p in self.interactions if p not in theirs]
         words += [f"-{show_product(p)}" for p in other.interactions if p not in mine]
         words += [f"{k} {show(v)}" for k, v in self.values.items() if other.values.get(k) != v]
-        return " ".join(words) or "="
+        return words
 
     def vw_arg_list(self) -> list[str]:
         """Return the words of VW's command line. A switch is included if it is True.
