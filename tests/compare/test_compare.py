@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from functools import partial
+from multiprocessing import active_children
 from pathlib import Path
 from typing import Any
 
@@ -153,7 +156,19 @@ def is_alive(group: int) -> bool:
     return True
 
 
-def test_an_interruption_is_reported_and_leaves_no_process(tmp_path: Path) -> None:
+def group_size(group: int) -> int:
+    """How many processes the group has."""
+    size = 0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            size += int(path.read_text().rpartition(")")[2].split()[2]) == group
+    return size
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+@pytest.mark.parametrize("after", [0.0, 0.1, 1.0])
+def test_an_interruption_is_reported_and_leaves_no_process(after: float, tmp_path: Path) -> None:
+    """Also while the workers are being started, `after` seconds after the first one exists."""
     words = ["compare", "synth:fried,n=200000", "--cache", str(tmp_path), "--jobs", "2"]
     process = subprocess.Popen(
         [sys.executable, "-m", "chacha", *words],
@@ -162,7 +177,9 @@ def test_an_interruption_is_reported_and_leaves_no_process(tmp_path: Path) -> No
         text=True,
         start_new_session=True,
     )
-    time.sleep(2.5)
+    while group_size(process.pid) < 3:  # one cleans up after the others
+        time.sleep(0.001)
+    time.sleep(after)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: the workers get it too
     _, messages = process.communicate(timeout=20)
     assert process.returncode == 1
@@ -225,6 +242,27 @@ def test_a_worker_that_dies_fails_its_own_task_only() -> None:
     assert "code 7" in ended[1].error
     assert [ended[i].result for i in (0, 2, 3, 4, 5)] == [2, 4, 6, 8, 10]
     assert sum(report.share == 0.5 for report in reports) == 5
+
+
+def test_workers_never_get_ctrl_c() -> None:
+    """Not even while they are being started: only the process that started them answers it."""
+    ended = threading.Event()
+
+    def interrupt_the_workers() -> None:
+        while not ended.wait(0.002):
+            for pid in filter(None, [child.pid for child in active_children()]):
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt_the_workers)
+    thread.start()
+    try:
+        with Workers(2) as workers:
+            reports = list(workers.do([partial(double, i) for i in range(6)]))
+    finally:
+        ended.set()
+        thread.join()
+    assert [report.error for report in reports] == [""] * 12
 
 
 def test_in_processes_as_in_this_one(tmp_path: Path) -> None:

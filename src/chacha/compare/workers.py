@@ -5,13 +5,15 @@ from __future__ import annotations
 import signal
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
-from multiprocessing import get_context
+from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import Any, NamedTuple
 
 from chacha.errors import ChaChaError
+from chacha.interrupts import Uninterrupted
 
 __all__ = ["OnShare", "Task", "TaskReport", "Workers"]
 
@@ -42,6 +44,19 @@ def _attempt(i: int, task: Task, on_share: OnShare) -> TaskReport:
         return TaskReport(i, 1.0, error=str(error))
     except Exception as error:
         return TaskReport(i, 1.0, error=f"{type(error).__name__}: {error}")
+
+
+@contextmanager
+def _ctrl_c_blocked() -> Iterator[None]:
+    """Processes that are started meanwhile never get Ctrl-C, not even while they import."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _serve(pipe: Connection) -> None:
@@ -112,9 +127,11 @@ class Workers:
     def _start(self) -> None:
         here, there = self._context.Pipe()
         process = self._context.Process(target=_serve, args=(there,), daemon=True)
-        process.start()
-        there.close()
-        self._processes[here] = process
+        resource_tracker.ensure_running()  # it would unblock Ctrl-C if started with the process
+        with Uninterrupted(), _ctrl_c_blocked():
+            process.start()
+            there.close()
+            self._processes[here] = process
 
     def _receive(self, pipe: Connection) -> TaskReport:
         try:
