@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import partial
 from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection, wait
@@ -13,7 +12,7 @@ from multiprocessing.context import SpawnProcess
 from typing import Any, NamedTuple
 
 from chacha.errors import ChaChaError
-from chacha.interrupts import Uninterrupted
+from chacha.interrupts import SIG_BLOCK, SIG_SETMASK, Uninterrupted, set_mask
 
 __all__ = ["OnShare", "Task", "TaskReport", "Workers"]
 
@@ -44,19 +43,6 @@ def _attempt(i: int, task: Task, on_share: OnShare) -> TaskReport:
         return TaskReport(i, 1.0, error=str(error))
     except Exception as error:
         return TaskReport(i, 1.0, error=f"{type(error).__name__}: {error}")
-
-
-@contextmanager
-def _ctrl_c_blocked() -> Iterator[None]:
-    """Processes that are started meanwhile never get Ctrl-C, not even while they import."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _serve(pipe: Connection) -> None:
@@ -128,8 +114,12 @@ class Workers:
         here, there = self._context.Pipe()
         process = self._context.Process(target=_serve, args=(there,), daemon=True)
         resource_tracker.ensure_running()  # it would unblock Ctrl-C if started with the process
-        with Uninterrupted(), _ctrl_c_blocked():
-            process.start()
+        with Uninterrupted():
+            mask = set_mask(SIG_BLOCK, [signal.SIGINT])  # inherited: no Ctrl-C while it imports
+            try:
+                process.start()
+            finally:
+                set_mask(SIG_SETMASK, mask)
             there.close()
             self._processes[here] = process
 
