@@ -35,7 +35,11 @@ class Intake:
     """
 
     def __init__(
-        self, task: Task, policy: DerivedFeatures | None = None, initial: Config | None = None
+        self,
+        task: Task,
+        policy: DerivedFeatures | None = None,
+        initial: Config | None = None,
+        with_numbers: bool = False,
     ) -> None:
         self.task = task
         self.own_functions = OwnFunctions(policy.functions if policy else {})
@@ -46,7 +50,10 @@ class Intake:
         offers = policy is not None and "missing" in set(policy.kinds) - set(policy.without)
         offers = offers or any(group.kind == "missing" for group in requested.values())
         self.reader = DictReader(
-            task.learner_label, offers, keep_rows=bool(self.own_functions.functions)
+            task.learner_label,
+            offers,
+            keep_rows=bool(self.own_functions.functions),
+            with_numbers=with_numbers,
         )
 
     @property

@@ -24,6 +24,7 @@ from chacha.errors import BadExample, ConfigError
 
 __all__ = [
     "LOSSES",
+    "VALUE",
     "BinaryLoss",
     "EngineLoss",
     "Hinge",
@@ -45,6 +46,8 @@ __all__ = [
 
 VW_DEFAULT = "squared"
 """VW's loss function where none is given."""
+VALUE = "a value"
+"""What a learner predicts that is in the units of the label."""
 LEAST_RATE = 1e-4
 """The smallest rate of which Poisson loss takes the logarithm."""
 
@@ -94,7 +97,7 @@ class _BuiltIn(ABC):
 
     kind: ClassVar[str]
     """The name in VW, in the engine and on the command line."""
-    scale: ClassVar[str] = "a value"
+    scale: ClassVar[str] = VALUE
     """What the learner predicts."""
     first_label_bound: ClassVar[float] = 0.0
     """VW starts the range of the labels, to which it clips predictions, at ± this number."""

@@ -127,7 +127,9 @@ class ChaCha:
         )
         claim_moves(spec.rules)
         self.pool = pool
-        self._intake = Intake(spec.task, spec.space.features, spec.initial)
+        self._intake = Intake(
+            spec.task, spec.space.features, spec.initial, with_numbers=spec.scaling is not None
+        )
         self._driver = make_driver(
             spec.algorithm,
             pool,
@@ -136,6 +138,7 @@ class ChaCha:
             baseline=baseline,
             keep_decisions=keep_decisions,
             features=spec.space.features,
+            scaling=spec.scaling,
         )
         self._lock = self._driver.lock
         # Around single examples, these take a fifth of the time of a `with` statement, and are as

@@ -23,6 +23,7 @@ from chacha.pools.native import NativePool
 from chacha.rules.algorithm import Algorithm
 from chacha.rules.contest.contest import ContestRules
 from chacha.rules.contest.rotation import MoveSource
+from chacha.rules.contest.scaling import Scaling
 from chacha.rules.oracle import ConfigOracle
 from chacha.rules.paper.bounds import Evidence
 from chacha.rules.paper.champion import ChampionChallengers, PaperRules
@@ -167,6 +168,12 @@ class Specification:
             )
         algorithm = cast("Algorithm[Any]", rules.make_algorithm(initial, space, budget, seed))
         return cls(rules, space, task_of(loss), initial, budget, seed, algorithm, DictPlans())
+
+    @property
+    def scaling(self) -> Scaling | None:
+        """How the scale of labels and columns is found; None if both are learned as they are."""
+        rules = self.rules
+        return rules.scaling if isinstance(rules, ContestRules) and self.task.has_scale else None
 
     @property
     def observed_bits(self) -> int:

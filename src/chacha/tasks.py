@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from chacha.config.config import Config
 from chacha.data.example import finite
-from chacha.losses import BinaryLoss, Loss, RegressionLoss
+from chacha.losses import VALUE, BinaryLoss, Loss, RegressionLoss
 from chacha.rules.stream_facts import ScoredExample
 
 __all__ = ["Binary", "Regression", "Task", "task_of"]
@@ -32,6 +32,16 @@ class Task:
 
     loss_function: Loss
     name: ClassVar[str]
+
+    @property
+    def has_scale(self) -> bool:
+        """Whether labels have a unit and a zero that do not matter.
+
+        >>> from chacha.losses import Poisson, Squared
+        >>> task_of(Squared()).has_scale, task_of(Poisson()).has_scale
+        (True, False)
+        """
+        return getattr(self.loss_function, "scale", "") == VALUE
 
     def label(self, y: Any) -> float:
         """Return the label in the learner's form.

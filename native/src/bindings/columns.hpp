@@ -143,7 +143,7 @@ void bind_columns(nb::module_& module) {
   nb::class_<PyBlock> block(module, "ColumnBlock", "Rows of a table as columns, for the engine.");
   block.def(
       "__init__",
-      [](PyBlock* self, const std::vector<std::string>& groups, Floats labels,
+      [](PyBlock* self, const std::vector<std::string>& groups, Doubles labels,
          std::optional<Floats> weights) {
         if (weights && weights->shape(0) != labels.shape(0)) {
           throw std::invalid_argument("as many weights as labels");

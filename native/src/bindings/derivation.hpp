@@ -55,6 +55,22 @@ std::vector<Profile> profiles(Engine& engine) {
 
 void bind_derived(nb::class_<PyEngine>& type) {
   type.def(
+          "turn_on_centring",
+          [](PyEngine& self) { self.locked([&](Engine& engine) { engine.centring().turn_on(); }); },
+          "Centre numeric columns from now on, as the first rows show.")
+      .def_prop_ro(
+          "centres",
+          [](PyEngine& self) {
+            const auto held = self.lock();
+            std::vector<std::tuple<std::string, std::uint32_t, double, double>> centres;
+            for (const auto& [group, hash, centre] : self.engine().centring().columns()) {
+              centres.emplace_back(self.engine().groups()[group].name, hash, centre.centre,
+                                   centre.inverse);
+            }
+            return centres;
+          },
+          "Group and hash of every numeric column of the first rows, its centre and factor.")
+      .def(
           "turn_on_derivation",
           [](PyEngine& self, std::size_t first) {
             if (first < 2) throw std::invalid_argument("knots need at least two values");
@@ -71,13 +87,14 @@ void bind_derived(nb::class_<PyEngine>& type) {
           "name"_a, "kind"_a, "source"_a, "parameter"_a)
       .def(
           "derived",
-          [](PyEngine& self, std::string_view line, const std::vector<std::string>& groups) {
+          [](PyEngine& self, std::string_view line, const std::vector<std::string>& groups,
+             const NumberCells& numbers) {
             const auto held = self.lock();
             std::optional<std::vector<Engine::NamedFeatures>> features;
-            if (self.engine().parse(line)) features = self.engine().derived_features(groups);
+            if (self.parse(line, numbers)) features = self.engine().derived_features(groups);
             return features;
           },
-          "line"_a, "groups"_a,
+          "line"_a, "groups"_a, "numbers"_a = NumberCells(),
           "Return the features of derived groups; None if the line is refused.")
       .def(
           "bases",

@@ -159,8 +159,10 @@ class DictRows : public Names {
   explicit DictRows(Groups& groups) : groups_(groups) {}
 
   // False if the dict has other keys than the plan, or a value that needs a closer look.
-  bool read(const DictPlan& plan, nb::handle dict, Example& example) {
+  // `with_reads`: numbers are centred later, so all of them are part of the example.
+  bool read(const DictPlan& plan, nb::handle dict, Example& example, bool with_reads) {
     if (!plan.find_values(dict.ptr(), values_)) return false;
+    with_reads_ = with_reads;
     use(plan);
     const std::vector<DictPlan::Entry>& entries = plan.entries();
     example.clear();
@@ -184,6 +186,7 @@ class DictRows : public Names {
       example.add(entries[i].missing_hash, 1.0F);
     }
     if (open != kNoGroup) example.close();
+    if (with_reads_) example.add_reads();
     return true;
   }
 
@@ -259,11 +262,16 @@ class DictRows : public Names {
     } else if (PyUnicode_CheckExact(value)) {
       return add_word(entry, value, group, example);
     } else {
+      if (with_reads_ && value == Py_None) example.add_number(entry.hash, kNoNumber);
       return value == Py_None;
     }
     const auto single = static_cast<float>(number);  // the nearest float
     if (!std::isfinite(single)) return false;
-    if (single != 0.0F) example.add(entry.hash, single);
+    if (with_reads_) {
+      example.add_number(entry.hash, number);
+    } else if (single != 0.0F) {
+      example.add(entry.hash, single);
+    }
     return true;
   }
 
@@ -288,6 +296,7 @@ class DictRows : public Names {
   const DictPlan* plan_ = nullptr;
   const std::uint32_t* numbers_ = nullptr;  // groups, by entry
   DictPlan::Values values_;
+  bool with_reads_ = false;
   std::string word_;
 };
 

@@ -35,6 +35,10 @@ using LossTuple = std::pair<std::string, std::vector<std::pair<std::string, doub
 // A label or a weight as it came: a float, None, or what needs a closer look.
 using PyNumber = nb::typed<nb::handle, double>;
 
+// The cells of numbers of a row: group, position among the features of the group, name, number. A
+// number that is 0 or missing (NaN) is not in the line of the row.
+using NumberCells = std::vector<std::tuple<std::string, std::uint32_t, std::string, double>>;
+
 // The bytes of a Python object: bytes, a bytearray, an mmap.
 class Buffer {
  public:
@@ -50,6 +54,19 @@ class Buffer {
 
  private:
   Py_buffer view_{};
+};
+
+// The names of the features of a row: those of its line, and those of numbers that are not in it.
+struct RowNames : TextNames {
+  const NumberCells* numbers = nullptr;
+
+  std::string name(const Groups& groups, std::uint32_t group, std::uint32_t hash) const override {
+    for (const auto& [group_name, position, name, number] : *numbers) {
+      if (groups[group].name != group_name) continue;
+      if (hash_name(name, groups.seed(group)) == hash) return name;
+    }
+    return TextNames::name(groups, group, hash);
+  }
 };
 
 // An engine that one thread uses at a time.
@@ -123,10 +140,24 @@ class PyEngine {
     return call(engine_);
   }
 
+  // Reads a row that Python has read, given the numbers of its cells.
+  bool parse(std::string_view line, const NumberCells& numbers) {
+    if (numbers.empty() || !engine_.centring().on()) return engine_.parse(line);
+    cells_.clear();
+    for (const auto& [group, position, name, number] : numbers) {
+      const std::uint32_t hash = hash_name(name, group_seed(group));
+      cells_.push_back({engine_.groups().number(group), position, hash, number});
+    }
+    row_names_.line = line;
+    row_names_.numbers = &numbers;
+    return engine_.parse_row(line, cells_, row_names_);
+  }
+
   std::optional<std::vector<double>> raw(std::string_view line,
-                                         const std::vector<std::uint32_t>& models, bool learn) {
+                                         const std::vector<std::uint32_t>& models, bool learn,
+                                         const NumberCells& numbers) {
     const auto held = lock();
-    if (!engine_.parse(line)) return std::nullopt;
+    if (!parse(line, numbers)) return std::nullopt;
     if (learn) {
       engine_.learn();
     } else {
@@ -149,7 +180,7 @@ class PyEngine {
 
   std::optional<double> serve_dict(const DictPlan& plan, nb::handle dict) {
     const auto held = lock();
-    if (engine_.decision_due() || !dicts_.read(plan, dict, engine_.example())) return std::nullopt;
+    if (engine_.decision_due() || !read_dict(plan, dict)) return std::nullopt;
     engine_.order_runs(dicts_);
     engine_.predict();
     return engine_.loss().served(engine_.served_now());
@@ -163,9 +194,16 @@ class PyEngine {
     return static_cast<int>(engine_.step());
   }
 
+  // The same for a row that Python has read, with the numbers of its cells.
+  int learn_row(std::string_view line, PyNumber y, const NumberCells& numbers) {
+    const auto held = lock();
+    if (!parse(line, numbers) || !set_label(y, nb::none())) return -1;
+    return static_cast<int>(engine_.step());
+  }
+
   int learn_dict(const DictPlan& plan, nb::handle dict, PyNumber y, PyNumber weight) {
     const auto held = lock();
-    if (!dicts_.read(plan, dict, engine_.example())) return -1;
+    if (!read_dict(plan, dict)) return -1;
     engine_.order_runs(dicts_);
     if (!set_label(y, weight)) return -1;
     return static_cast<int>(engine_.step());
@@ -187,7 +225,7 @@ class PyEngine {
   std::optional<Asked> ask_dict(nb::handle_t<DictPlan> plan, nb::handle dict) {
     const auto held = lock();
     const DictPlan& read_by = *nb::inst_ptr<DictPlan>(plan);
-    if (engine_.decision_due() || !dicts_.read(read_by, dict, engine_.example())) {
+    if (engine_.decision_due() || !read_dict(read_by, dict)) {
       return std::nullopt;
     }
     SavedExample example(engine_.example());
@@ -218,17 +256,17 @@ class PyEngine {
 
   // The same for a line of text with its label, and for the given predictions.
   int tell_line(std::string_view line, const std::vector<std::pair<std::uint32_t, double>>& raw,
-                double served, double baseline) {
+                double served, double baseline, PyNumber y, const NumberCells& numbers) {
     const auto held = lock();
     const Forecast forecast{raw, served, baseline};
-    if (!engine_.parse(line) || !engine_.take_label()) return -1;
+    if (!parse(line, numbers) || !set_label(y, nb::none())) return -1;
     return static_cast<int>(engine_.step(&forecast));
   }
 
   // Counts the groups and features of an asked line; a label in it is ignored.
-  bool observe(std::string_view line) {
+  bool observe(std::string_view line, const NumberCells& numbers) {
     const auto held = lock();
-    if (!engine_.parse(line)) return false;
+    if (!parse(line, numbers)) return false;
     engine_.example().labelled = false;
     engine_.observe();
     return true;
@@ -295,6 +333,10 @@ class PyEngine {
     if (inside_test_) throw std::runtime_error("a custom test cannot use the model that it tests");
   }
 
+  bool read_dict(const DictPlan& plan, nb::handle dict) {
+    return dicts_.read(plan, dict, engine_.example(), engine_.centring().on());
+  }
+
   // Predicts the current example for all models.
   Asked predicted(Asked asked) {
     engine_.predict();
@@ -319,8 +361,7 @@ class PyEngine {
       if (!PyFloat_CheckExact(y.ptr())) return false;
       const double value = PyFloat_AS_DOUBLE(y.ptr());
       if (!(std::fabs(value) <= static_cast<double>(FLT_MAX))) return false;
-      example.labelled = true;
-      example.label = static_cast<float>(value);
+      example.set_label(value);
       const bool rounded = static_cast<double>(example.label) != value;
       if (rounded && engine_.loss().refuses_some_labels()) return false;
     }
@@ -336,7 +377,9 @@ class PyEngine {
   std::uint64_t number_;  // no other engine of the process has it
   Engine engine_;
   DictRows dicts_{engine_.groups()};
-  TextNames text_;              // of an asked line
+  TextNames text_;                 // of an asked line
+  std::vector<NumberCell> cells_;  // of a row that Python has read
+  RowNames row_names_;
   Forecast forecast_;           // of an asked example
   std::recursive_mutex mutex_;  // a custom test may try to use the engine that called it
   bool inside_test_ = false;

@@ -139,7 +139,7 @@ NB_MODULE(_native, module) {
             self.engine().stop(model);
           },
           "model"_a)
-      .def("raw", &PyEngine::raw, "line"_a, "models"_a, "learn"_a,
+      .def("raw", &PyEngine::raw, "line"_a, "models"_a, "learn"_a, "numbers"_a = NumberCells(),
            "Return the raw predictions of models; None if the line is refused.")
       .def("serve_line", &PyEngine::serve_line, "line"_a,
            "Return the prediction for a line; None if it needs a closer look.")
@@ -147,6 +147,8 @@ NB_MODULE(_native, module) {
            "Return the prediction for a dict; None if it needs a closer look.")
       .def("learn_line", &PyEngine::learn_line, "line"_a, "y"_a.none(), "weight"_a.none(),
            "Learn a line; return a Status, or -1 if it needs a closer look.")
+      .def("learn_row", &PyEngine::learn_row, "line"_a, "y"_a.none(), "numbers"_a,
+           "Learn a row that Python has read; return what learn_line does.")
       .def("learn_dict", &PyEngine::learn_dict, "plan"_a, "x"_a, "y"_a.none(), "weight"_a.none(),
            "Learn a dict; return what learn_line does.")
       .def("ask_line", &PyEngine::ask_line, "line"_a,
@@ -156,8 +158,8 @@ NB_MODULE(_native, module) {
       .def("tell", &PyEngine::tell, "asked"_a, "y"_a.none(), "weight"_a.none(),
            "Learn an asked example with its label; return what learn_line does.")
       .def("tell_line", &PyEngine::tell_line, "line"_a, "forecast"_a, "served"_a, "baseline"_a,
-           "Learn a labelled line, charging the given predictions.")
-      .def("observe", &PyEngine::observe, "line"_a,
+           "y"_a.none(), "numbers"_a, "Learn a labelled line, charging the given predictions.")
+      .def("observe", &PyEngine::observe, "line"_a, "numbers"_a,
            "Count the groups and features of a line; return whether it was read.")
       .def("advance_text", &PyEngine::advance_text, "text"_a, "at"_a, "end"_a, "limit"_a,
            "Learn lines of a buffer; return Status, next position, examples.")
@@ -201,6 +203,20 @@ NB_MODULE(_native, module) {
           },
           "contenders"_a, "incumbent"_a, "challengers"_a, "decide_anyway"_a,
           "Set the contenders: model, whether it is a challenger, lease.")
+      .def(
+          "scale_labels",
+          [](PyEngine& self, std::size_t rows) {
+            self.locked([&](Engine& engine) { engine.scale_labels(rows); });
+          },
+          "rows"_a, "Learn labels in units of their scale, which the first rows show.")
+      .def(
+          "label_map",
+          [](PyEngine& self, std::uint32_t model) {
+            const auto held = self.lock();
+            const LabelMap& map = self.engine().label_map(model);
+            return std::tuple(map.scaled, map.shift, map.scale);
+          },
+          "model"_a, "Return whether a model's labels are scaled, their shift and their scale.")
       .def(
           "set_baseline",
           [](PyEngine& self, std::uint32_t model) {

@@ -33,6 +33,7 @@ class SavedExample {
     to = save(example.runs, to);
     to = save(example.hashes, to);
     save(example.values, to);
+    read_ = example.read;
   }
 
   void restore(Example& example, const Groups& groups) const {
@@ -51,6 +52,7 @@ class SavedExample {
       }
       example.close();
     }
+    example.read = read_;
     example.weight = weight_;
     example.initial = initial_;
   }
@@ -65,6 +67,7 @@ class SavedExample {
   float weight_, initial_;
   std::uint32_t runs_, features_;
   Pod<std::uint32_t> words_;  // runs, hashes, values
+  Pod<double> read_;
 };
 
 // An example that was read once, and what all live models predicted for it. Nothing that happens to

@@ -2,14 +2,33 @@
 
 namespace chacha {
 
-void Column::copy(std::size_t row, std::size_t count, float* out) const {
+namespace {
+
+template <class Number>
+void copy_numbers(const Column& column, std::size_t row, std::size_t count, Number* out) {
   const auto cast = [&](const auto* from) {
-    for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<float>(from[row + i]);
+    for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<Number>(from[row + i]);
   };
-  if (doubles != nullptr) cast(doubles);
-  if (numbers != nullptr) cast(numbers);
-  if (longs != nullptr) cast(longs);
-  if (integers != nullptr) cast(integers);
+  if (column.doubles != nullptr) cast(column.doubles);
+  if (column.numbers != nullptr) cast(column.numbers);
+  if (column.longs != nullptr) cast(column.longs);
+  if (column.integers != nullptr) cast(column.integers);
+}
+
+}  // namespace
+
+void Column::copy(std::size_t row, std::size_t count, float* out) const {
+  copy_numbers(*this, row, count, out);
+}
+
+void Column::copy(std::size_t row, std::size_t count, double* out) const {
+  copy_numbers(*this, row, count, out);
+}
+
+double Column::number(std::size_t row) const {
+  double number = 0.0;
+  copy_numbers(*this, row, 1, &number);
+  return number;
 }
 
 void Column::append_cell(std::size_t row, Example& example) const {

@@ -29,6 +29,9 @@ struct Column {
   bool has_numbers() const { return cell_of == nullptr; }
   // Writes the numbers of `count` rows from `row` on to `out`.
   void copy(std::size_t row, std::size_t count, float* out) const;
+  void copy(std::size_t row, std::size_t count, double* out) const;
+  // The number of a row; NaN: missing.
+  double number(std::size_t row) const;
   // Adds the features of the cell of a row, which may be missing.
   void append_cell(std::size_t row, Example& example) const;
 };
@@ -45,7 +48,7 @@ struct ColumnBlock : Names {
   };
   std::vector<Part> parts;
   std::size_t rows = 0;
-  const float* labels = nullptr;
+  const double* labels = nullptr;
   const float* weights = nullptr;  // null: all 1
 };
 

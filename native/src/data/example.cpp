@@ -35,14 +35,45 @@ void Example::drop_empty_runs(const Groups& groups, std::vector<std::uint32_t>& 
   if (again) regroup(groups);
 }
 
+void Example::insert_numbers(const std::vector<NumberCell>& cells) {
+  Example all;
+  all.reserve(hashes.size() + cells.size());
+  for (const Run& run : runs) {
+    Run& longer = all.runs.add();
+    longer.group = run.group;
+    longer.begin = static_cast<std::uint32_t>(all.hashes.size());
+    std::uint32_t from = run.begin;
+    for (const NumberCell& cell : cells) {
+      if (cell.group != run.group) continue;
+      while (all.hashes.size() - longer.begin < cell.position && from < run.end) {
+        all.add(hashes[from], values[from]);
+        ++from;
+      }
+      const auto single = static_cast<float>(cell.number);
+      if (is_there(single) && from < run.end && hashes[from] == cell.hash) ++from;
+      all.add_number(cell.hash, cell.number);
+    }
+    for (; from < run.end; ++from) all.add(hashes[from], values[from]);
+    longer.end = static_cast<std::uint32_t>(all.hashes.size());
+  }
+  all.add_reads();
+  runs = std::move(all.runs);
+  hashes = std::move(all.hashes);
+  values = std::move(all.values);
+  read = std::move(all.read);
+  ordered_ = false;
+}
+
 // Puts the runs of one letter together.
 void Example::regroup(const Groups& groups) {
   std::swap(old_runs_, runs);
   old_hashes_ = hashes;
   old_values_ = values;
+  old_read_ = read;
   runs.clear();
   hashes.clear();
   values.clear();
+  read.clear();
   std::array<std::vector<std::uint32_t>, 256> by_letter;
   std::vector<unsigned> letters;
   for (std::uint32_t i = 0; i < old_runs_.size(); ++i) {
@@ -57,6 +88,9 @@ void Example::regroup(const Groups& groups) {
       if (!joined) open(run.group, static_cast<unsigned char>(letter));
       hashes.append(old_hashes_.begin() + run.begin, old_hashes_.begin() + run.end);
       values.append(old_values_.begin() + run.begin, old_values_.begin() + run.end);
+      if (!old_read_.empty()) {
+        read.append(old_read_.begin() + run.begin, old_read_.begin() + run.end);
+      }
       close();
     }
   }

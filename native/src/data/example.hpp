@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <string_view>
 #include <vector>
 
@@ -20,15 +21,61 @@ struct Run {
   std::uint32_t end;
 };
 
+// What a feature was read as, beside its value: a number in double precision, nothing (an empty
+// cell of a column of numbers), or words, of which only the value is known.
+constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
+constexpr double kWords = std::numeric_limits<double>::infinity();
+inline bool is_words(double read) { return read == kWords; }
+inline bool is_number(double read) { return read < kWords && read == read; }
+
+// A number of a row: its position among the features of its group, and what it was read as.
+struct NumberCell {
+  std::uint32_t group, position, hash;
+  double number;
+};
+
 struct Example {
   bool labelled = false;
-  float label = 0.0F;
+  float label = 0.0F;   // as VW reads it
+  double target = 0.0;  // the label as it was given, for models that learn it on another scale
   float weight = 1.0F;
   float initial = 0.0F;
-  std::string_view tag;       // part of the text that was parsed
-  Pod<Run> runs;              // including empty ones, before order_runs
+  double base = 0.0;     // the initial prediction, where models learn what the label adds to it
+  std::string_view tag;  // part of the text that was parsed
+  Pod<Run> runs;         // including empty ones, before order_runs
   Pod<std::uint32_t> hashes;  // of all features
   Pod<float> values;
+  Pod<double> read;  // of all raw features, or of none
+
+  // What a raw feature is before it is centred.
+  float as_read(std::size_t i) const {
+    const bool number = !read.empty() && is_number(read[i]);
+    return number ? static_cast<float>(read[i]) : values[i];
+  }
+  // A number of a table or a dict; also if it is 0 or missing.
+  void add_number(std::uint32_t hash, double number) {
+    add(hash, number == number ? static_cast<float>(number) : kAbsent);
+    add_read(number);
+  }
+  // What the last feature was read as.
+  void add_read(double number) {
+    add_reads();
+    read.back() = number;
+  }
+  // Features that were added without a number are words.
+  void add_reads() {
+    while (read.size() < hashes.size()) read.push_back(kWords);
+  }
+  // Completes a row of a table or a dict that was read as text. Of a group, the cells come in the
+  // order of their positions; those that are 0 or missing are not in the text.
+  void insert_numbers(const std::vector<NumberCell>& cells);
+  // Drops features from the end; the runs have been shortened accordingly.
+  void shrink(std::size_t features) {
+    hashes.resize(features);
+    values.resize(features);
+    read.resize(features);
+    ordered_ = false;  // there may be an empty run
+  }
 
   // Derived groups come after the raw ones.
   std::size_t raw_runs() const { return derived_ ? raw_runs_ : runs.size(); }
@@ -39,11 +86,28 @@ struct Example {
     raw_runs_ = runs.size();
     raw_features_ = hashes.size();
   }
+  // Derived groups that were made before; the runs begin with feature 0.
+  void append_derived(const Pod<Run>& more, const Pod<std::uint32_t>& more_hashes,
+                      const Pod<float>& more_values) {
+    begin_derived();
+    const auto offset = static_cast<std::uint32_t>(hashes.size());
+    for (const Run& run : more) {
+      runs.push_back({run.group, run.begin + offset, run.end + offset});
+    }
+    hashes.append(more_hashes.begin(), more_hashes.end());
+    values.append(more_values.begin(), more_values.end());
+  }
   void drop_derived() {
     runs.resize(raw_runs());
     hashes.resize(raw_features());
     values.resize(raw_features());
     derived_ = false;
+  }
+
+  void set_label(double y) {
+    labelled = true;
+    label = static_cast<float>(y);
+    target = y;
   }
 
   void clear() {
@@ -52,12 +116,15 @@ struct Example {
     letters_ = {};
     labelled = false;
     label = 0.0F;
+    target = 0.0;
     weight = 1.0F;
     initial = 0.0F;
+    base = 0.0;
     tag = {};
     runs.clear();
     hashes.clear();
     values.clear();
+    read.clear();
   }
 
   void open(std::uint32_t group, unsigned char letter) {
@@ -93,7 +160,7 @@ struct Example {
 
   // The memory beside the object itself.
   std::size_t bytes() const {
-    return bytes_of(runs, hashes, values, old_runs_, old_hashes_, old_values_);
+    return bytes_of(runs, hashes, values, read, old_runs_, old_hashes_, old_values_, old_read_);
   }
 
   // Brings the runs into VW's order: groups of one first letter together, letters in order of
@@ -116,6 +183,7 @@ struct Example {
   Pod<Run> old_runs_;
   Pod<std::uint32_t> old_hashes_;
   Pod<float> old_values_;
+  Pod<double> old_read_;
 };
 
 }  // namespace chacha

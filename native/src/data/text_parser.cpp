@@ -54,10 +54,11 @@ inline int length_to(std::uint64_t marks) {
 // Reads `-12.345` or `-12.345e+0` up to a blank or the end, if its digits are exact as a float;
 // returns null for anything else. VW multiplies the first form by its 10^-3. It passes the second
 // to strtof, which gives the nearest float, as one division of two exact floats does.
-inline const char* read_short(const char* p, const char* end, float& value) {
+inline const char* read_short(const char* p, const char* end, float& value, std::uint32_t& digits,
+                              std::size_t& decimals) {
   const bool negative = p < end && *p == '-';
   p += negative;
-  std::uint32_t digits = 0;
+  digits = 0;
   unsigned d;
   const char* begin = p;
   while (p < end && (d = static_cast<unsigned char>(*p - '0')) < 10) {
@@ -65,7 +66,7 @@ inline const char* read_short(const char* p, const char* end, float& value) {
     ++p;
   }
   auto count = static_cast<std::size_t>(p - begin);
-  std::size_t decimals = 0;
+  decimals = 0;
   if (p < end && *p == '.') {
     const char* point = ++p;
     while (p < end && (d = static_cast<unsigned char>(*p - '0')) < 10) {
@@ -88,15 +89,27 @@ inline const char* read_short(const char* p, const char* end, float& value) {
   return p;
 }
 
+inline const char* read_short(const char* p, const char* end, float& value) {
+  std::uint32_t digits;
+  std::size_t decimals;
+  return read_short(p, end, value, digits, decimals);
+}
+
+constexpr double kTens[kMostShort + 1] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9};
+
 // Parses the text before the first bar.
 bool parse_head(std::string_view head, Example& example) {
   if (head.empty()) return true;
   float value;
   const char* end = head.data() + head.size();
-  const char* p = read_short(head.data(), end, value);
+  std::uint32_t digits;
+  std::size_t decimals;
+  const char* p = read_short(head.data(), end, value, digits, decimals);
   if (p != nullptr && p + 1 == end && *p == ' ') {
     example.labelled = true;  // `label |`, by far the most common
     example.label = value;
+    example.target = static_cast<double>(digits) / kTens[decimals];  // the nearest double
+    if (head.front() == '-') example.target = -example.target;
     return true;
   }
   if (head.find('\t') != std::string_view::npos) return false;
@@ -120,6 +133,7 @@ bool parse_head(std::string_view head, Example& example) {
   if (count > 0) {
     example.labelled = true;
     if (!read_finite(words[0], example.label)) return false;
+    example.target = nearest_double(words[0]);
   }
   if (count > 1 && !read_finite(words[1], example.weight)) return false;
   if (example.weight < 0.0F) return false;

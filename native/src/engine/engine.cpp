@@ -39,7 +39,7 @@ std::uint32_t Engine::start(int bits, const Options& options,
   lanes_.check_source(bits, from);
   if (lanes_.next_number() == models_.size()) models_.emplace_back();
   Derivation::Needed needed = find_needed(model.products, kNoModel);
-  const std::uint32_t number = lanes_.start(bits, options, model.products, from, damping);
+  const std::uint32_t number = lanes_.start(bits, options, model.products, from, damping, map_);
   // From here on nothing throws.
   models_[number] = std::move(model);
   derivation_.need(std::move(needed));
@@ -87,7 +87,14 @@ std::vector<Engine::NamedFeatures> Engine::derived_features(
 void Engine::order_runs(const Names& names) {
   names_ = &names;
   derivation_.set_apart(example_);
+  centre_example();
   example_.order_runs(groups_, empty_);
+}
+
+// Until the centres are known for good, a row is kept with all cells it was read with.
+void Engine::centre_example() {
+  if (first_rows_.is_open()) first_rows_.full() = example_;
+  centring_.apply(example_);
 }
 
 void Engine::stop(std::uint32_t model) {
@@ -103,10 +110,21 @@ void Engine::stop(std::uint32_t model) {
 
 bool Engine::take_label() {
   if (!example_.labelled) return false;
+  if (scaled_) example_.label = static_cast<float>(example_.target);  // VW's may not be the nearest
   return loss_.take_label(example_.label);
 }
 
+void Engine::scale_labels(std::size_t rows) {
+  scaled_ = map_.scaled = true;
+  for (std::uint32_t model = 0; model < number_limit(); ++model) {
+    if (lanes_.is_live(model)) lanes_.set_map(model, map_);
+  }
+  first_rows_.open(rows);
+}
+
 void Engine::predict() {
+  take_base();
+  if (again_due_) begin_again();
   derivation_.derive(example_, false, *names_);
   for (const auto& bank : lanes_.banks()) bank->expand(example_, false);
   lanes_.predict(example_);
@@ -212,9 +230,15 @@ Status Engine::step(const Forecast* forecast) {
   if (!(contested_ ? contest_.complete() : race_.complete())) {
     throw std::logic_error("a contender was stopped, or none was set");
   }
+  take_base();
+  if (again_due_) begin_again();
   if (derivation_.on()) derivation_.derive(example_, true, *names_);
   if (contested_) screen_.prepare(example_, groups_.size(), contest_.live());
   expand();
+  if (first_rows_.is_open()) {
+    first_rows_.prepare(example_);
+    centring_.prepare(first_rows_.full());
+  }
   // From here on nothing throws: an example is learned as a whole, or not at all.
   Bank& bank = *lanes_.banks().front();
   const bool changed = observed_expansion_ != bank.expansion();
@@ -224,15 +248,74 @@ Status Engine::step(const Forecast* forecast) {
   const bool grown = changed ? observed_.observe(example_, empty_, memory)
                              : observed_.observe_label(example_, empty_);
   if (grown) count_features();
+  if (scaled_) observe_label();
   lanes_.learn(example_);
   charge(forecast);
   derivation_.observe(example_);
+  if (first_rows_.is_open() && example_.weight > 0.0F) keep_first_row();
   due_ = decide();
   return due_ ? Status::kDecide : Status::kFine;
 }
 
+// If all labels were equal so far, the first that differs shows the scale. No model has learned
+// anything until then.
+void Engine::observe_label() noexcept {
+  if (!(example_.weight > 0.0F)) return;
+  labels_.add(example_.target);
+  const bool flat = map_.scale == 0.0;
+  if (first_rows_.is_open() || !flat || example_.target == map_.shift) return;
+  map_.scale = std::fabs(example_.target - map_.shift);
+  for (std::uint32_t model = 0; model < number_limit(); ++model) {
+    if (lanes_.is_live(model)) lanes_.set_map(model, map_);
+  }
+}
+
+// If there is no memory to learn the first rows again, that is done before the next example.
+void Engine::keep_first_row() noexcept {
+  first_rows_.add();
+  centring_.observe(first_rows_.full());
+  if (!first_rows_.is_due()) return;
+  again_due_ = true;
+  try {
+    begin_again();
+  } catch (const std::exception&) {
+  }
+}
+
+// Estimates the scale of the labels and the centres of the columns anew. Then all models begin
+// again, and learn the first rows.
+void Engine::begin_again() {
+  const Spread spread = labels_.spread();
+  map_.shift = spread.centre;
+  map_.scale = spread.scale;
+  centring_.fit();
+  for (std::uint32_t model = 0; model < number_limit(); ++model) {
+    if (lanes_.is_live(model)) lanes_.restart(model, map_);
+  }
+  contest_.begin_again();
+  screen_.begin_again();
+  for (std::size_t i = 0; i < first_rows_.size(); ++i) {
+    const FirstRows::Row& row = first_rows_.row(i);
+    std::vector<std::uint32_t> empty;
+    again_ = row.full;
+    centring_.apply(again_);
+    again_.order_runs(groups_, empty);
+    again_.append_derived(row.runs, row.hashes, row.values);
+    if (contested_) screen_.prepare(again_, groups_.size(), contest_.live());
+    for (const auto& bank : lanes_.banks()) bank->expand(again_, true);
+    lanes_.learn(again_);
+    if (!contested_) continue;
+    const double champion = lanes_.raw(contest_.state().champion);
+    charge_contest(again_, nullptr, nullptr, loss_.loss(champion, label_of(again_)));
+  }
+  again_due_ = false;
+  if (!first_rows_.is_full()) return;
+  first_rows_.close();
+  centring_.finish();
+}
+
 void Engine::charge(const Forecast* forecast) noexcept {
-  const double y = static_cast<double>(example_.label);
+  const double y = label_of(example_);
   const double weight = static_cast<double>(example_.weight);
   served_raw_ = forecast != nullptr ? forecast->served : served_now();
   served_loss_ = loss_.loss(served_raw_, y);
@@ -246,7 +329,7 @@ void Engine::charge(const Forecast* forecast) noexcept {
   }
   if (!(weight > 0)) return;
   if (contested_) {
-    charge_contest(forecast, y, weight);
+    charge_contest(example_, forecast, &derivation_, served_loss_);
     return;
   }
   const double low = observed_.low();
@@ -262,8 +345,12 @@ void Engine::charge(const Forecast* forecast) noexcept {
   race_.charge(*kernel_, loss_, y, low, high, weight);
 }
 
-void Engine::charge_contest(const Forecast* forecast, double y, double weight) noexcept {
+// `derivation`: for groups that the screen looks at and no model has; null: there are none.
+void Engine::charge_contest(Example& example, const Forecast* forecast, Derivation* derivation,
+                            double served_loss) noexcept {
   const ContestState& contest = contest_.state();
+  const double y = label_of(example);
+  const double weight = static_cast<double>(example.weight);
   // Finds what a model predicted; false if the forecast was made without it.
   const auto predicted = [&](std::uint32_t model, double& raw) {
     if (forecast == nullptr) {
@@ -288,8 +375,11 @@ void Engine::charge_contest(const Forecast* forecast, double y, double weight) n
     losses.loss = loss_.loss(raw, y);
     losses.half = loss_.loss(champion + 0.5 * losses.distance, y);
   }
-  contest_.charge(loss_.loss(champion, y), served_loss_, weight);
-  screen_.learn(example_, derivation_, loss_.residual(champion, y), contest_.live());
+  contest_.charge(loss_.loss(champion, y), served_loss, weight);
+  double residual = loss_.residual(champion, y);
+  const double scale = lanes_.map(contest.champion).scale;
+  if (scaled_) residual = scale > 0.0 ? residual / scale : 0.0;
+  screen_.learn(example, derivation, residual, contest_.live());
 }
 
 bool Engine::decide() noexcept {
@@ -339,7 +429,7 @@ Status Engine::recorded_step() {
   record_.others.push_back(other);
   record_.shares.push_back(share);
   record_.predictions.push_back(loss_.served(served_raw_));
-  record_.labels.push_back(static_cast<double>(example_.label));
+  record_.labels.push_back(label_of(example_));
   if (record_.tags_wanted) record_.tags.push_back(std::move(tag));
   return status;
 }
@@ -354,7 +444,8 @@ BlockProgress Engine::progress_after_failure(std::size_t at, std::size_t example
 std::size_t Engine::bytes() const {
   std::size_t total = sizeof(Engine) + groups_.bytes() + derivation_.bytes() + rows_.bytes() +
                       observed_.bytes() + lanes_.bytes() + screen_.bytes() + example_.bytes() +
-                      record_.bytes() + bytes_of(models_, contest_.state().challengers, empty_);
+                      first_rows_.bytes() + again_.bytes() + centring_.bytes() + record_.bytes() +
+                      bytes_of(models_, contest_.state().challengers, empty_);
   for (const Model& model : models_) total += bytes_of(model.products);
   return total;
 }

@@ -11,13 +11,16 @@
 
 #include "data/column_block.hpp"
 #include "data/text_parser.hpp"
+#include "engine/first_rows.hpp"
 #include "engine/model_lanes.hpp"
 #include "engine/row_reader.hpp"
+#include "features/centring.hpp"
 #include "features/derivation.hpp"
 #include "learner/model.hpp"
 #include "rules/champion.hpp"
 #include "rules/contest.hpp"
 #include "rules/progressive_loss.hpp"
+#include "rules/recent_labels.hpp"
 #include "rules/screen.hpp"
 #include "rules/served_loss.hpp"
 #include "rules/stream_facts.hpp"
@@ -100,6 +103,8 @@ class Engine {
   // The current example. A line that is parsed must stay in memory until it is learned.
   Example& example() { return example_; }
   bool parse(std::string_view line);
+  // The same for a row of a table or a dict, and the numbers of its cells.
+  bool parse_row(std::string_view line, const std::vector<NumberCell>& cells, const Names& names);
   // Completes an example that was written to `example()`; `names` knows its features.
   void order_runs(const Names& names);
   // Converts the label to what the loss expects; false if it cannot.
@@ -121,6 +126,16 @@ class Engine {
   // The features of derived groups of the current example, by name.
   using NamedFeatures = std::vector<std::pair<std::string, float>>;
   std::vector<NamedFeatures> derived_features(const std::vector<std::string>& groups);
+
+  // From now on models learn labels in units of their scale, which the first `rows` examples show.
+  // To be called before the first example. For losses whose labels have a scale.
+  void scale_labels(std::size_t rows);
+  // The same for numeric columns, which are centred too.
+  Centring& centring() { return centring_; }
+  const LabelMap& label_map(std::uint32_t model) const {
+    lanes_.check_live(model);
+    return lanes_.map(model);
+  }
 
   // The paper's rules. `contenders`: the champion first, then B. `decide_anyway`: a decision is due
   // after the next example, whether or not a test fires.
@@ -182,11 +197,27 @@ class Engine {
 
   Derivation::Needed find_needed(const std::vector<GroupList>& started, std::size_t stopped) const;
   void expand();
+  // The label in the units in which losses are counted.
+  double label_of(const Example& example) const {
+    return scaled_ ? example.target : static_cast<double>(example.label);
+  }
+  // Models learn what the label adds to an initial prediction that came with the example.
+  void take_base() {
+    if (!scaled_) return;
+    example_.base += static_cast<double>(example_.initial);
+    example_.initial = 0.0F;
+  }
   void charge(const Forecast* forecast) noexcept;
-  void charge_contest(const Forecast* forecast, double y, double weight) noexcept;
+  void charge_contest(Example& example, const Forecast* forecast, Derivation* derivation,
+                      double served_loss) noexcept;
+  void observe_label() noexcept;
+  void centre_example();
+  void keep_first_row() noexcept;
+  void begin_again();
   bool decide() noexcept;
   void count_features() noexcept;
   Status recorded_step();
+  bool read_row(const ColumnBlock& block, std::size_t row, std::size_t end);
   std::size_t work_of_example() const {
     return lanes_.banks().front()->features() + example_.hashes.size() + 16;
   }
@@ -195,7 +226,8 @@ class Engine {
   const Kernel* kernel_;
   Groups groups_;
   Derivation derivation_{groups_};
-  RowReader rows_{groups_, derivation_};
+  Centring centring_;
+  RowReader rows_{groups_, derivation_, centring_};
   const Names* names_ = &text_names_;  // of the features of the current example
   TextNames text_names_;
   ObservedStream observed_;
@@ -213,6 +245,13 @@ class Engine {
   Wait waiting_ = Wait::kNothing;
   bool begin_due_ = false;  // a new group has come since `wait_for`
   bool due_ = false;        // a decision is
+
+  bool scaled_ = false;  // whether labels are
+  LabelMap map_;         // of a model that starts empty
+  RecentLabels labels_;
+  FirstRows first_rows_;
+  Example again_;           // one of them
+  bool again_due_ = false;  // the first rows are to be learned again
 
   std::int64_t t_ = 0;
   ProgressiveLoss served_, baseline_standing_;

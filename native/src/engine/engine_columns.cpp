@@ -5,6 +5,14 @@
 
 namespace chacha {
 
+bool Engine::read_row(const ColumnBlock& block, std::size_t row, std::size_t end) {
+  if (!first_rows_.is_open()) return rows_.read(row, end, example_, empty_);
+  if (!rows_.read_all(row, example_)) return false;
+  order_runs(block);
+  rows_.add_given(row);
+  return true;
+}
+
 BlockProgress Engine::advance_columns(const ColumnBlock& block, std::size_t row, std::size_t end,
                                       std::size_t limit) {
   struct Closing {
@@ -19,9 +27,7 @@ BlockProgress Engine::advance_columns(const ColumnBlock& block, std::size_t row,
     for (; examples < limit && row < end; ++row) {
       if (work > kWorkPerCall) return {Status::kPaused, row, examples};
       const std::size_t last = std::min(end, row + (limit - examples));
-      if (!rows_.read(row, last, example_, empty_) || !take_label()) {
-        return {Status::kBad, row, examples};
-      }
+      if (!read_row(block, row, last) || !take_label()) return {Status::kBad, row, examples};
       const Status status = recorded_step();
       if (status == Status::kBegin || status == Status::kOverdue) return {status, row, examples};
       ++examples;

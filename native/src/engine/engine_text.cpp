@@ -13,6 +13,14 @@ bool Engine::parse(std::string_view line) {
   return true;
 }
 
+bool Engine::parse_row(std::string_view line, const std::vector<NumberCell>& cells,
+                       const Names& names) {
+  if (!parse_line(line, groups_, example_)) return false;
+  example_.insert_numbers(cells);
+  order_runs(names);
+  return true;
+}
+
 BlockProgress Engine::advance_text(std::string_view text, std::size_t at, bool last,
                                    std::size_t limit) {
   std::size_t examples = 0;

@@ -34,7 +34,7 @@ Bank& ModelLanes::bank_of(int bits) {
 }
 
 std::uint32_t ModelLanes::start(int bits, const Options& options, std::vector<GroupList> products,
-                                int from, float damping) {
+                                int from, float damping, const LabelMap& map) {
   check_source(bits, from);
   const int source = from < 0 ? -1 : static_cast<int>(lane(static_cast<std::uint32_t>(from)));
   const std::uint32_t number = next_number();
@@ -50,6 +50,7 @@ std::uint32_t ModelLanes::start(int bits, const Options& options, std::vector<Gr
   // From here on nothing throws.
   model.bank = &bank;
   model.incarnation = ++started_;
+  model.map = from < 0 ? map : models_[static_cast<std::size_t>(from)].map;
   return number;
 }
 
@@ -57,6 +58,11 @@ void ModelLanes::stop(std::uint32_t model) {
   live(model).bank->stop(models_[model].lane);
   models_[model] = Model();
   drop_empty_banks();
+}
+
+void ModelLanes::restart(std::uint32_t model, const LabelMap& map) {
+  live(model).bank->restart(models_[model].lane);
+  models_[model].map = map;
 }
 
 // Frees the memory of banks without a model.
@@ -67,9 +73,11 @@ void ModelLanes::drop_empty_banks() noexcept {
   }
 }
 
-void ModelLanes::take_predictions(const Bank* bank, const float* by_lane) noexcept {
+void ModelLanes::take_predictions(const Bank* bank, const Example& example,
+                                  const float* by_lane) noexcept {
   for (Model& model : models_) {
-    if (model.bank == bank) model.raw = static_cast<double>(by_lane[model.lane]);
+    if (model.bank != bank) continue;
+    model.raw = model.map.to_user(static_cast<double>(by_lane[model.lane]), example.base);
   }
 }
 
@@ -77,15 +85,19 @@ void ModelLanes::predict(const Example& example) noexcept {
   std::array<float, kMostLanes> by_lane;
   for (const auto& bank : banks_) {
     bank->predict(example, by_lane.data());
-    take_predictions(bank.get(), by_lane.data());
+    take_predictions(bank.get(), example, by_lane.data());
   }
 }
 
 void ModelLanes::learn(const Example& example) noexcept {
   std::array<float, kMostLanes> by_lane;
+  std::array<float, kMostLanes> labels{};
   for (const auto& bank : banks_) {
-    bank->learn(example, by_lane.data());
-    take_predictions(bank.get(), by_lane.data());
+    for (const Model& model : models_) {
+      if (model.bank == bank.get()) labels[model.lane] = model.map.to_learner(example);
+    }
+    bank->learn(example, labels.data(), by_lane.data());
+    take_predictions(bank.get(), example, by_lane.data());
   }
 }
 

@@ -10,6 +10,7 @@
 #include "data/groups.hpp"
 #include "learner/bank.hpp"
 #include "learner/kernel.hpp"
+#include "learner/label_map.hpp"
 #include "learner/model.hpp"
 
 namespace chacha {
@@ -27,11 +28,14 @@ class ModelLanes {
   std::uint32_t next_number() const;
   // Raise an error unless a model of so many bits can be a copy of `from`, or a new one (-1).
   void check_source(int bits, int from) const;
-  // Start a model, and return its number. `from`: the model that it copies, or -1. For `damping`
-  // see Bank::start. May throw; then nothing has changed.
+  // Start a model, and return its number. `from`: the model that it copies, or -1. An empty model
+  // learns labels by `map`, a copy as its source does. For `damping` see Bank::start. May throw;
+  // then nothing has changed.
   std::uint32_t start(int bits, const Options& options, std::vector<GroupList> products, int from,
-                      float damping);
+                      float damping, const LabelMap& map = {});
   void stop(std::uint32_t model);
+  // Make a model empty again. May throw; then it can be called again.
+  void restart(std::uint32_t model, const LabelMap& map);
 
   bool is_live(std::uint32_t model) const {
     return model < models_.size() && models_[model].bank != nullptr;
@@ -46,11 +50,15 @@ class ModelLanes {
   Bank& bank(std::uint32_t model) const { return *live(model).bank; }
   std::uint32_t lane(std::uint32_t model) const { return live(model).lane; }
 
+  const LabelMap& map(std::uint32_t model) const { return models_[model].map; }
+  void set_map(std::uint32_t model, const LabelMap& map) { models_[model].map = map; }
+
   const std::vector<std::unique_ptr<Bank>>& banks() const { return banks_; }
   // Predict or learn an example that all banks have expanded.
   void predict(const Example& example) noexcept;
   void learn(const Example& example) noexcept;
-  // Return what a model predicted last; 0 if it has not predicted, or was stopped. Not checked.
+  // Return what a model predicted last, in the units of the labels; 0 if it has not predicted, or
+  // was stopped. Not checked.
   double raw(std::uint32_t model) const noexcept { return models_[model].raw; }
 
   std::size_t bytes() const;
@@ -61,6 +69,7 @@ class ModelLanes {
     std::uint32_t lane = 0;
     std::uint64_t incarnation = 0;
     double raw = 0.0;
+    LabelMap map;
   };
 
   const Model& live(std::uint32_t model) const {
@@ -69,7 +78,7 @@ class ModelLanes {
   }
   Bank& bank_of(int bits);
   void drop_empty_banks() noexcept;
-  void take_predictions(const Bank* bank, const float* by_lane) noexcept;
+  void take_predictions(const Bank* bank, const Example& example, const float* by_lane) noexcept;
 
   const Groups& groups_;
   const Kernel* kernel_;

@@ -18,6 +18,12 @@ bool is_infinite(float value) { return std::fabs(value) > std::numeric_limits<fl
 
 bool is_weight(float value) { return value >= 0.0F && std::isfinite(value); }
 
+// A number that no float can hold is not finite, even if it is near the centre of its column.
+float centred(const Centre& centre, double number) {
+  const auto single = static_cast<float>(number);
+  return is_infinite(single) ? single : centre.of(number);
+}
+
 }  // namespace
 
 // Collects what is the same for all rows of a block.
@@ -29,6 +35,7 @@ void RowReader::open(const ColumnBlock& block) {
   tile_.parts.clear();
   tile_.given.clear();
   tile_.columns.clear();
+  tile_.centres.clear();
   std::vector<Bank::TablePart> table_parts;
   for (const ColumnBlock::Part& part : block.parts) {
     const bool cells =
@@ -80,9 +87,24 @@ void RowReader::cut(std::size_t row, std::size_t end) {
   tile_.numbers.resize(tile_.columns.size() * kTileRows);
   const std::size_t rows = std::min(kTileRows, end - row);
   float* out = tile_.numbers.data();
-  for (const Column* column : tile_.columns) {
-    if (column->has_numbers()) column->copy(row, rows, out);
-    out += kTileRows;
+  if (centring_.on()) {
+    tile_.read.resize(tile_.columns.size() * kTileRows);
+    find_centres();
+    double* read = tile_.read.data();
+    for (std::size_t i = 0; i < tile_.columns.size(); ++i) {
+      if (tile_.columns[i]->has_numbers()) {
+        tile_.columns[i]->copy(row, rows, read);
+        const Centre centre = tile_.centres[i];
+        for (std::size_t k = 0; k < rows; ++k) out[k] = centred(centre, read[k]);
+      }
+      out += kTileRows;
+      read += kTileRows;
+    }
+  } else {
+    for (const Column* column : tile_.columns) {
+      if (column->has_numbers()) column->copy(row, rows, out);
+      out += kTileRows;
+    }
   }
   tile_.row = row;
   tile_.rows = rows;
@@ -120,9 +142,52 @@ void RowReader::order_by_letter() {
   }
 }
 
+// Looks up how the columns are centred, unless nothing has changed since.
+void RowReader::find_centres() {
+  if (tile_.centres.size() == tile_.columns.size() && tile_.centring == centring_.version()) return;
+  tile_.centres.assign(tile_.columns.size(), Centre());
+  for (const auto& [part, begin] : tile_.parts) {
+    for (std::size_t i = 0; i < part->columns.size(); ++i) {
+      if (!part->columns[i].has_numbers()) continue;
+      tile_.centres[begin + i] = centring_.of(part->group, part->columns[i].hash);
+    }
+  }
+  tile_.centring = centring_.version();
+}
+
+bool RowReader::read_all(std::size_t row, Example& example) {
+  tile_.fixed_shape = tile_.repeats = false;
+  tile_.whole = true;
+  tile_.block->row = row;
+  example.clear();
+  bool finite = true;
+  for (const NumberedPart& numbered : tile_.parts) {
+    example.open(numbered.part->group, groups_.letter(numbered.part->group));
+    for (const Column& column : numbered.part->columns) {
+      if (!column.has_numbers()) {
+        column.append_cell(row, example);
+        continue;
+      }
+      const double number = column.number(row);
+      finite &= !is_infinite(static_cast<float>(number));
+      example.add_number(column.hash, number);
+      if (number == number) continue;
+      for (std::size_t i = 0; i < column.missing_hashes.size(); ++i) {
+        example.add(column.missing_hashes[i], column.missing_values[i]);
+      }
+    }
+    example.close();
+  }
+  example.add_reads();
+  for (const float value : example.values) finite &= !is_infinite(value);
+  return finish(row, example) && finite;
+}
+
 bool RowReader::read(std::size_t row, std::size_t end, Example& example,
                      std::vector<std::uint32_t>& empty) {
-  if (row < tile_.row || row >= tile_.row + tile_.rows) cut(row, end);
+  const bool changed = centring_.on() && tile_.centring != centring_.version();
+  if (row < tile_.row || row >= tile_.row + tile_.rows || changed) cut(row, end);
+  tile_.whole = false;
   example.drop_derived();
   tile_.block->row = row;
   derivation_.clear_given();
@@ -141,9 +206,14 @@ bool RowReader::refill(std::size_t row, Example& example) {
   if (!(tile_.all_numbers ? refill_numbers(row, example) : refill_cells(row, example))) {
     return false;
   }
-  if (has_many_holes()) return false;
+  write_reads(row, example);
+  return !has_many_holes() && finish(row, example);
+}
+
+// Sets label and weight. False if one of them cannot be used.
+bool RowReader::finish(std::size_t row, Example& example) {
   const ColumnBlock& block = *tile_.block;
-  example.label = block.labels[row];
+  example.set_label(block.labels[row]);
   if (block.weights != nullptr) example.weight = block.weights[row];
   return std::isfinite(example.label) && is_weight(example.weight);
 }
@@ -156,6 +226,16 @@ std::size_t RowReader::hole_cost(std::uint32_t column, bool in_place) const {
       presence == Presence::kOptional || (presence == Presence::kRequiredInPlace && !in_place);
   if (optional) return in_place ? 1 : 0;
   return tile_.columns.size();
+}
+
+// Writes what the columns in place were read as; `read` has room for it.
+void RowReader::write_reads(std::size_t row, Example& example) const {
+  if (!centring_.on()) return;
+  const double* read = tile_.read.data() + (row - tile_.row);
+  double* out = example.read.data();
+  for (const std::uint32_t column : tile_.present) {
+    *out++ = tile_.columns[column]->has_numbers() ? read[column * kTileRows] : kWords;
+  }
 }
 
 bool RowReader::refill_numbers(std::size_t row, Example& example) {
@@ -225,11 +305,7 @@ bool RowReader::rebuild(std::size_t row, Example& example, std::vector<std::uint
     tile_.fixed_from = row + tile_.pause;
     tile_.pause = std::min(2 * tile_.pause, kMostPause);
   }
-  const ColumnBlock& block = *tile_.block;
-  finite &= std::isfinite(block.labels[row]);
-  example.labelled = true;
-  example.label = block.labels[row];
-  if (block.weights != nullptr) example.weight = block.weights[row];
+  finite &= finish(row, example);
   derivation_.set_apart(example);
   example.order_runs(groups_, empty);
   tile_.fixed_shape = tile_.fixed_shape && !derivation_.has_given();
@@ -237,7 +313,7 @@ bool RowReader::rebuild(std::size_t row, Example& example, std::vector<std::uint
   for (const std::uint32_t group : tile_.empty_groups) {
     if (!derivation_.sets_apart(group)) empty.push_back(group);
   }
-  return finite && is_weight(example.weight);
+  return finite;
 }
 
 // A row of numbers alone. `keep_places`: columns that were seen before keep their places if they
@@ -276,6 +352,8 @@ bool RowReader::read_numbers(std::size_t row, bool keep_places, Example& example
   }
   example.hashes.set_size(n);
   example.values.set_size(n);
+  if (centring_.on()) example.read.resize(n);
+  write_reads(row, example);
   tile_.fixed_shape = keep_places;
   return finite;
 }
@@ -299,6 +377,9 @@ bool RowReader::read_cells(std::size_t row, bool keep_places, Example& example) 
       } else if (in_place) {
         if (there) tile_.hash_of[number] = feature.hash;
         example.add(tile_.hash_of[number], there ? feature.value : kAbsent);
+        if (centring_.on() && column.has_numbers()) {
+          example.add_read(tile_.read[number * kTileRows + (row - tile_.row)]);
+        }
       }
       if (keep_places && !there && !feature.several) tile_.holes += hole_cost(number, in_place);
       finite &= !is_infinite(feature.value);
@@ -306,11 +387,11 @@ bool RowReader::read_cells(std::size_t row, bool keep_places, Example& example) 
     }
     example.close();
   }
+  if (centring_.on()) example.add_reads();
   tile_.fixed_shape = one_each && keep_places;
   return finite;
 }
 
-// The cells of derived groups, which only some models use: they do not change the row's shape.
 void RowReader::add_given(std::size_t row) {
   for (const ColumnBlock::Part* part : tile_.given) {
     for (const Column& column : part->columns) {
@@ -324,9 +405,10 @@ void RowReader::add_given(std::size_t row) {
 }
 
 std::size_t RowReader::bytes() const {
-  std::size_t total = bytes_of(tile_.parts, tile_.parts_by_letter, tile_.given, tile_.columns,
-                               tile_.numbers, tile_.table_parts, tile_.seen, tile_.hash_of,
-                               tile_.presence, tile_.present, tile_.left_out, tile_.empty_groups);
+  std::size_t total =
+      bytes_of(tile_.parts, tile_.parts_by_letter, tile_.given, tile_.columns, tile_.numbers,
+               tile_.read, tile_.centres, tile_.table_parts, tile_.seen, tile_.hash_of,
+               tile_.presence, tile_.present, tile_.left_out, tile_.empty_groups);
   for (const Bank::TablePart& part : tile_.table_parts) total += bytes_of(part.hashes);
   return total;
 }

@@ -13,6 +13,7 @@
 #include "data/column_block.hpp"
 #include "data/example.hpp"
 #include "data/groups.hpp"
+#include "features/centring.hpp"
 #include "features/derivation.hpp"
 #include "learner/bank.hpp"
 
@@ -20,8 +21,8 @@ namespace chacha {
 
 class RowReader {
  public:
-  RowReader(const Groups& groups, Derivation& derivation)
-      : groups_(groups), derivation_(derivation) {}
+  RowReader(const Groups& groups, Derivation& derivation, const Centring& centring)
+      : groups_(groups), derivation_(derivation), centring_(centring) {}
 
   // Begins to read a block. Groups must not become derived groups before `close`.
   void open(const ColumnBlock& block);
@@ -32,6 +33,12 @@ class RowReader {
   // groups without a feature. `end` limits how many rows are copied ahead. False if a number, the
   // label or the weight is not finite, or the weight is below 0.
   bool read(std::size_t row, std::size_t end, Example& example, std::vector<std::uint32_t>& empty);
+  // Reads a row with all its cells, before numbers are centred: one of the first rows, whose cells
+  // the centres come from. The caller does what is left to be done.
+  bool read_all(std::size_t row, Example& example);
+  // Adds the cells of derived groups, which only some models use: they do not change the row's
+  // shape.
+  void add_given(std::size_t row);
   // The row that was read last was learned: its columns keep their places from now on.
   void mark_learned() noexcept;
 
@@ -41,7 +48,7 @@ class RowReader {
   bool repeats_features() const { return tile_.repeats; }
   // Whether the row has only those features of a table of numbers that are not 0 or empty.
   bool is_sparse_row_of_numbers() const {
-    return tile_.block != nullptr && tile_.all_numbers && !tile_.fixed_shape;
+    return tile_.block != nullptr && tile_.all_numbers && !tile_.fixed_shape && !tile_.whole;
   }
   // The table of such a row, for Bank::lay_out and Bank::expand_row.
   const std::vector<Bank::TablePart>& table_parts() const { return tile_.table_parts; }
@@ -70,7 +77,10 @@ class RowReader {
     std::vector<const Column*> columns;           // of `parts`
     std::size_t row = 0, rows = 0;
     Pod<float> numbers;
-    bool all_numbers = false;  // and groups of one letter are neighbours
+    Pod<double> read;             // the same before they were centred
+    std::vector<Centre> centres;  // by column
+    std::uint64_t centring = 0;   // its version
+    bool all_numbers = false;     // and groups of one letter are neighbours
     std::vector<Bank::TablePart> table_parts;
     std::uint64_t table_number = 0;      // changes with `table_parts`
     std::vector<char> seen;              // by column: it had a feature in a row that was learned
@@ -82,12 +92,14 @@ class RowReader {
     std::size_t fixed_from = 0;                    // first row for which places may be kept again
     std::size_t pause = 0;  // rows without kept places after the next one with many holes
     std::vector<std::uint32_t> empty_groups;
+    bool whole = false;        // it was read with all its cells
     bool rebuilt = false;      // it was read from the beginning
     bool fixed_shape = false;  // it has exactly one feature of every column in `present`
     bool repeats = false;      // see repeats_features
   };
 
   void cut(std::size_t row, std::size_t end);
+  bool finish(std::size_t row, Example& example);
   void order_by_letter();
   bool refill(std::size_t row, Example& example);
   bool refill_numbers(std::size_t row, Example& example);
@@ -95,13 +107,15 @@ class RowReader {
   bool rebuild(std::size_t row, Example& example, std::vector<std::uint32_t>& empty);
   bool read_numbers(std::size_t row, bool keep_places, Example& example);
   bool read_cells(std::size_t row, bool keep_places, Example& example);
-  void add_given(std::size_t row);
+  void find_centres();
+  void write_reads(std::size_t row, Example& example) const;
   Cell cell(std::uint32_t column, float number, std::size_t row) const;
   bool has_many_holes() const { return 3 * tile_.holes > 2 * tile_.present.size(); }
   std::size_t hole_cost(std::uint32_t column, bool in_place) const;
 
   const Groups& groups_;
   Derivation& derivation_;
+  const Centring& centring_;
   Tile tile_;
 };
 

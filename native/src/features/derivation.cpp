@@ -114,11 +114,13 @@ void Derivation::set_apart(Example& example) {
     };
     move(example.hashes);
     move(example.values);
+    if (!example.read.empty()) move(example.read);
     example.runs[runs++] = {run.group, begin, end};
   }
   example.runs.resize(runs);
   example.hashes.resize(end);
   example.values.resize(end);
+  if (!example.read.empty()) example.read.resize(end);
 }
 
 bool Derivation::accepts_given(std::uint32_t group) {

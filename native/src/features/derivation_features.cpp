@@ -66,7 +66,7 @@ void Derivation::observe(const Example& example) noexcept {
       if (column_at_[i] == kNoColumn || is_absent(example.values[i])) continue;
       TrackedColumn& column = sources_[number].columns[column_at_[i]];
       const bool ready = column.stats.ready();
-      const bool changed = column.stats.observe(example.values[i]);
+      const bool changed = column.stats.observe(example.as_read(i));
       if (column.stats.room() < room_ && !column.tight) {
         tight_.push_back({number, column_at_[i]});  // there is room
         column.tight = true;
@@ -90,7 +90,7 @@ void Derivation::remember(Recipe& recipe, const Example& example) noexcept {
       const Run run = example.runs[r];
       for (std::uint32_t i = run.begin; run.group == recipe.source && i < run.end; ++i) {
         const bool there = !is_absent(example.values[i]);
-        if (column_at_[i] < recipe.bases.size() && there) now_[column_at_[i]] = example.values[i];
+        if (column_at_[i] < recipe.bases.size() && there) now_[column_at_[i]] = example.as_read(i);
       }
     }
   }

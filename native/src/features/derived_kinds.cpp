@@ -203,7 +203,7 @@ void add_of_values(Recipe& recipe, const SourceFeatures& source, Example& exampl
       const Basis& basis = recipe.bases[column];
       if (!basis.ready) continue;
       if (!is_absent(example.values[i])) {
-        K::add(recipe, source, basis, example.values[i], column, example);
+        K::add(recipe, source, basis, example.as_read(i), column, example);
         continue;
       }
       for (std::size_t k = 0; k < K::kFeatures; ++k) {

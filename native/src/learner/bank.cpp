@@ -16,6 +16,15 @@ constexpr std::size_t kVector = 8;
 
 std::size_t next_width(std::size_t width) { return (width / kVector + 1) * kVector; }
 
+// The state of an empty model.
+ModelState first_state(const Options& options) {
+  ModelState state;
+  state.sum_norm_x = state.total_weight = options.initial_t;
+  state.high = options.loss.first_label_bound();
+  state.low = 0.0F - state.high;  // -0 would be served where VW serves 0
+  return state;
+}
+
 }  // namespace
 
 Bank::Bank(int bits, const Groups& groups, const Kernel* kernel)
@@ -76,10 +85,7 @@ std::uint32_t Bank::start(const Options& options, std::vector<GroupList> product
   if (from < 0) {
     NarrowWeights narrow(options.initial_t);
     // From here on nothing throws.
-    ModelState state;
-    state.sum_norm_x = state.total_weight = options.initial_t;
-    state.high = options.loss.first_label_bound();
-    state.low = 0.0F - state.high;  // -0 would be served where VW serves 0
+    const ModelState state = first_state(options);
     places_.start(lane, std::move(narrow));
     lanes_.start(lane, {options, std::move(products), {}}, state, 0.0F);
   } else {
@@ -93,6 +99,12 @@ std::uint32_t Bank::start(const Options& options, std::vector<GroupList> product
   }
   outdated_ = true;
   return lane;
+}
+
+void Bank::restart(std::uint32_t lane) {
+  places_.clear(lane);
+  lanes_.restart(lane, first_state(lanes_.options(lane)));
+  outdated_ = true;
 }
 
 void Bank::undamp(std::uint32_t lane) noexcept {

@@ -39,6 +39,8 @@ class Bank {
   // Let a damped copy learn undamped from now on.
   void undamp(std::uint32_t lane) noexcept;
   void stop(std::uint32_t lane);
+  // Make the model of a lane empty again. May throw; then it can be called again.
+  void restart(std::uint32_t lane);
 
   std::uint32_t live() const { return static_cast<std::uint32_t>(lanes_.live().size()); }
   int bits() const { return places_.bits(); }

@@ -39,6 +39,12 @@ void Lanes::stop(std::uint32_t lane) noexcept {
   compare_options();
 }
 
+void Lanes::restart(std::uint32_t lane, const ModelState& state) noexcept {
+  undamp(lane);
+  multiplier_[lane] = 0.0F;
+  set_state(lane, state);
+}
+
 bool Lanes::any_damped() const {
   return std::any_of(live_.begin(), live_.end(),
                      [this](std::uint32_t lane) { return damped(lane); });

@@ -29,6 +29,7 @@ class Lanes {
   std::uint32_t free_lane(std::size_t width) const;
   void start(std::uint32_t lane, Model&& model, const ModelState& state, float multiplier) noexcept;
   void stop(std::uint32_t lane) noexcept;
+  void restart(std::uint32_t lane, const ModelState& state) noexcept;
   void undamp(std::uint32_t lane) noexcept { lanes_[lane].model.seeds.clear(); }
 
   const std::vector<std::uint32_t>& live() const { return live_; }  // ascending

@@ -95,6 +95,12 @@ void Places::stop(std::size_t lane) {
   live_.erase(std::find(live_.begin(), live_.end(), lane));
 }
 
+void Places::clear(std::size_t lane) {
+  NarrowWeights none(narrow_[lane].initial_t());
+  narrow_[lane] = std::move(none);
+  wide_.clean(lane, narrow_[lane].initial_t());
+}
+
 Dump Places::dump(std::size_t lane) const {
   Dump weights;
   const auto add = [&](std::uint32_t index, const float* at, std::size_t stride) {

@@ -70,6 +70,8 @@ class Places {
   void start(std::size_t lane, NarrowWeights&& narrow) noexcept;
   void copy(std::size_t lane, std::size_t from, NarrowWeights&& narrow) noexcept;
   void stop(std::size_t lane);
+  // Set all weights of a lane to zero.
+  void clear(std::size_t lane);
   NarrowWeights narrow_copy(std::size_t lane, float initial_t) const {
     return narrow_[lane].copy(initial_t);
   }

@@ -22,6 +22,20 @@ void Contest::set_state(ContestState state) {
   complete_ = true;
 }
 
+void Contest::begin_again() noexcept {
+  state_.charged = 0;
+  state_.level = 0.0;
+  state_.serving = Serving();
+  for (Challenger& challenger : state_.challengers) {
+    Pairing pairing;
+    pairing.number = challenger.pairing.number;
+    pairing.needed = challenger.pairing.needed;
+    pairing.reserve = pairing.wealth = pairing.against = 0.5;
+    challenger.pairing = pairing;
+    challenger.blend_gain = BlendGain();
+  }
+}
+
 void Contest::forget(std::uint32_t model) {
   complete_ = complete_ && model != state_.champion;
   for (const Challenger& challenger : state_.challengers) {

@@ -49,6 +49,8 @@ class Contest {
   }
   void set_state(ContestState state);
   const ContestState& state() const { return state_; }
+  // Forget all that was charged, as if no challenger had an example.
+  void begin_again() noexcept;
   // The model was stopped; another may get its number.
   void forget(std::uint32_t model);
   // Whether there is a champion, and no model was stopped since it was set.

@@ -36,6 +36,18 @@ void Screen::set(std::vector<std::vector<std::uint32_t>> products,
   credit_ = 0.0;
 }
 
+void Screen::begin_again() noexcept {
+  for (CandidateLearner& candidate : candidates_) {
+    candidate.looks = 0;
+    candidate.gain = candidate.norms = candidate.learned = 0.0;
+  }
+  std::fill(cells_.begin(), cells_.end(), Cell());
+  std::fill(active_.begin(), active_.end(), 0);
+  turn_ = 0;
+  rounds_ = examples_ = 0;
+  credit_ = low_ = high_ = 0.0;
+}
+
 std::vector<Screen::Score> Screen::scores() const {
   std::vector<Score> scores;
   for (const CandidateLearner& candidate : candidates_) {
@@ -80,11 +92,12 @@ std::size_t Screen::find_runs(const Example& example) noexcept {
 // Lists the features of a candidate's groups that are not zero, unless an earlier candidate has the
 // group too. Makes derived groups that no model has.
 void Screen::list_features(const CandidateLearner& candidate, Example& example,
-                           Derivation& derivation) noexcept {
+                           Derivation* derivation) noexcept {
   for (const std::uint32_t group : groups_of(candidate)) {
     if (group >= spans_.size() || spans_[group].listed) continue;
     Span& span = spans_[group];
-    if (span.run == 0 && !(derivation.on() && derivation.is_derived(group))) continue;
+    const bool derived = derivation != nullptr && derivation->on() && derivation->is_derived(group);
+    if (span.run == 0 && !derived) continue;
     const auto add = [&](const Run& run) {
       for (std::uint32_t i = run.begin; i < run.end; ++i) {
         if (is_there(example.values[i])) order_.push_back(i);
@@ -93,7 +106,7 @@ void Screen::list_features(const CandidateLearner& candidate, Example& example,
     span.listed = true;
     span.begin = static_cast<std::uint32_t>(order_.size());
     if (span.run == 0) {
-      add(derivation.derive_group(example, group));
+      add(derivation->derive_group(example, group));
       derived_.push_back(group);
     } else if (!span.several) {
       add(example.runs[span.run - 1]);
@@ -121,7 +134,7 @@ double Screen::width(const CandidateLearner& candidate) const noexcept {
   return product;
 }
 
-void Screen::learn(Example& example, Derivation& derivation, double residual,
+void Screen::learn(Example& example, Derivation* derivation, double residual,
                    std::size_t live) noexcept {
   const std::size_t features = find_runs(example);
   ++examples_;
@@ -136,7 +149,7 @@ void Screen::learn(Example& example, Derivation& derivation, double residual,
   derived_.clear();
 }
 
-void Screen::take_turns(Example& example, Derivation& derivation, double residual,
+void Screen::take_turns(Example& example, Derivation* derivation, double residual,
                         double least) noexcept {
   credit_ = std::min(credit_ + share_ * least, least);
   for (std::size_t i = 0; i < candidates_.size(); ++i) {

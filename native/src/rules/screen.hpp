@@ -27,11 +27,14 @@ class Screen {
   void set(std::vector<std::vector<std::uint32_t>> products,
            const std::vector<std::uint32_t>& cells);
 
+  // Starts over with the same candidates.
+  void begin_again() noexcept;
+
   // Makes room, so that `learn` does not throw.
   void prepare(const Example& example, std::size_t groups, std::size_t live);
   // Learns one example, given the champion's residual and the number of live models. Derived groups
-  // that no model has are made here, at a candidate's turn.
-  void learn(Example& example, Derivation& derivation, double residual, std::size_t live) noexcept;
+  // that no model has are made here, at a candidate's turn; without `derivation` there are none.
+  void learn(Example& example, Derivation* derivation, double residual, std::size_t live) noexcept;
 
   std::int64_t rounds() const { return rounds_; }
   std::int64_t examples() const { return examples_; }
@@ -76,9 +79,9 @@ class Screen {
   }
   std::size_t find_runs(const Example& example) noexcept;
   void list_features(const CandidateLearner& candidate, Example& example,
-                     Derivation& derivation) noexcept;
+                     Derivation* derivation) noexcept;
   double width(const CandidateLearner& candidate) const noexcept;
-  void take_turns(Example& example, Derivation& derivation, double residual, double least) noexcept;
+  void take_turns(Example& example, Derivation* derivation, double residual, double least) noexcept;
   void expand(const CandidateLearner& candidate, const Example& example) noexcept;
   void visit(const CandidateLearner& candidate, const Example& example, std::size_t depth,
              std::uint32_t start, std::uint32_t half, double value) noexcept;

@@ -74,8 +74,16 @@ float accumulate(std::string_view whole, std::string_view decimals) {
   return acc;
 }
 
-// Return what the C library's strtof reads, if it reads the whole text.
-std::optional<float> strtof_whole(std::string_view text) {
+float parse_whole(const std::string& text, float /*type*/) {
+  return std::strtof(text.c_str(), nullptr);
+}
+double parse_whole(const std::string& text, double /*type*/) {
+  return std::strtod(text.c_str(), nullptr);
+}
+
+// Return what the C library's strtof or strtod reads, if it reads the whole text.
+template <class Float>
+std::optional<Float> strto_whole(std::string_view text) {
   Cursor at{text.data(), text.data() + text.size()};
   const bool negative = at.at('-');
   if (negative || at.at('+')) ++at.p;
@@ -93,13 +101,13 @@ std::optional<float> strtof_whole(std::string_view text) {
     if (digits(at).empty()) return std::nullopt;
   }
   if (at.p != at.end) return std::nullopt;
-  float value = 0.0F;
+  Float value = 0;
 #if defined(__cpp_lib_to_chars) && __cpp_lib_to_chars >= 201611L
   const auto result = std::from_chars(begin, at.end, value);
   if (result.ec == std::errc::result_out_of_range)
-    value = std::strtof(std::string(begin, at.end).c_str(), nullptr);
+    value = parse_whole(std::string(begin, at.end), value);
 #else
-  value = std::strtof(std::string(begin, at.end).c_str(), nullptr);
+  value = parse_whole(std::string(begin, at.end), value);
 #endif
   return negative ? -value : value;
 }
@@ -122,7 +130,14 @@ Read word_or_unclear(std::string_view text) {
 
 }  // namespace
 
-float nearest(std::string_view text) { return strtof_whole(text).value_or(0.0F); }
+float nearest(std::string_view text) { return strto_whole<float>(text).value_or(0.0F); }
+
+double nearest_double(std::string_view text) {
+  const auto value = strto_whole<double>(text);
+  constexpr double kMost = std::numeric_limits<float>::max();
+  if (value && std::fabs(*value) <= kMost) return *value;
+  return static_cast<double>(read_number(text).value);
+}
 
 Number read_number(std::string_view text) {
   Cursor at{text.data(), text.data() + text.size()};
@@ -150,7 +165,7 @@ Number read_number(std::string_view text) {
         accumulate(whole, decimals) * kPowers.of(exponent - static_cast<int>(decimals.size()));
     return {Read::kNumber, negative ? -value : value};
   }
-  if (const auto value = strtof_whole(text)) return {Read::kNumber, *value};
+  if (const auto value = strto_whole<float>(text)) return {Read::kNumber, *value};
   return {word_or_unclear(text), 0.0F};
 }
 

@@ -23,5 +23,8 @@ Number read_number(std::string_view text);
 
 // Return the float nearest to a plain decimal text in any locale; 0 if it is not a number.
 float nearest(std::string_view text);
+// Return the double nearest to a text that VW reads as a number; what VW reads, if its form is
+// VW's own.
+double nearest_double(std::string_view text);
 
 }  // namespace chacha

@@ -7,10 +7,20 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from chacha.data.vw_text import DEFAULT_GROUP, FLOAT32_MAX, group_of, hash_name, show_exactly
+import numpy as np
+
+from chacha.data.vw_text import DEFAULT_GROUP, FLOAT32_MAX, group_of, hash_name, show_exactly, show_label
 from chacha.errors import BadExample
 
-__all__ = ["Example", "Feature", "check_weight", "finite", "make_example", "not_finite"]
+__all__ = [
+    "Example",
+    "Feature",
+    "NumberCell",
+    "check_weight",
+    "finite",
+    "make_example",
+    "not_finite",
+]
 
 
 class Feature(NamedTuple):
@@ -26,6 +36,19 @@ class Feature(NamedTuple):
     hashed: int
 
 
+class NumberCell(NamedTuple):
+    """A number of a table or a dict, before it is rounded and centred.
+
+    `position` counts the features of its group, including numbers that are 0 or missing (NaN),
+    which the text of the example does not have.
+    """
+
+    group: str
+    position: int
+    name: str
+    value: float
+
+
 @dataclass(frozen=True, slots=True)
 class Example:
     """One row: groups of features in order of appearance, label, weight, tag.
@@ -33,7 +56,10 @@ class Example:
     `body` is the row as VW text from the first bar on; :attr:`line` is the whole line. `place`
     names the origin of the row in messages. `derived` holds groups computed from the others
     (:mod:`chacha.config.derived_groups`); a model uses those that its configuration has. `row`
-    holds the original cells, column by column, if a user's function needs them.
+    holds the original cells, column by column, if a user's function needs them. `label` is the
+    float32 that VW reads, and `target` the label before it was rounded. `numbers` holds the
+    numbers of a table or a dict; once they are centred, `reads` has what those of the features
+    were, by group and hash.
     Features of value 0 are left out, as in VW.
 
     >>> from chacha.data.text_parser import parse_line
@@ -54,6 +80,21 @@ class Example:
     place: str = ""
     derived: Mapping[str, Sequence[Feature]] = field(default_factory=dict)
     row: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
+    target: float | None = field(default=None, compare=False, repr=False)
+    numbers: Sequence[NumberCell] = field(default=(), compare=False, repr=False)
+    reads: Mapping[tuple[str, int], float] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def target_or_label(self) -> float:
+        """The label as it was given, where VW reads a rounded one; the example must have one."""
+        assert self.label is not None
+        return self.label if self.target is None else self.target
+
+    def as_read(self, group: str, feature: Feature) -> float:
+        """Return the value of a feature before it was centred, in single precision."""
+        if not self.reads or (number := self.reads.get((group, feature.hashed))) is None:
+            return feature.value
+        return float(np.float32(number))
 
     @property
     def line(self) -> str:
@@ -71,7 +112,7 @@ class Example:
         numbers = [finite(label, "label"), check_weight(weight), self.initial]
         while len(numbers) > 1 and numbers[-1] == (1.0 if len(numbers) == 2 else 0.0):
             numbers.pop()
-        words, read = zip(*map(show_exactly, numbers), strict=True)
+        words, read = zip(show_label(numbers[0]), *map(show_exactly, numbers[1:]), strict=True)
         head = " ".join(words) + (f" '{self.tag}" if self.tag else " ")
         return Example(
             self.groups,
@@ -84,6 +125,9 @@ class Example:
             place=self.place,
             derived=self.derived,
             row=self.row,
+            target=numbers[0],
+            numbers=self.numbers,
+            reads=self.reads,
         )
 
     def derived_text(self, names: Iterable[str]) -> str:
@@ -126,7 +170,21 @@ class Example:
         parts = self.body.split("|")[1:]
         body = "|" + "|".join(part for part in parts if group_of(part) not in names)
         groups = {name: features for name, features in self.groups.items() if name not in names}
-        return replace(self, groups=groups, body=body)
+        numbers = tuple(cell for cell in self.numbers if cell.group not in names)
+        return replace(self, groups=groups, body=body, numbers=numbers)
+
+    def with_features(self, groups: Mapping[str, list[Feature]]) -> Example:
+        """Return the example with other features, and text that VW reads as these.
+
+        >>> from chacha.data.text_parser import parse_line
+        >>> parse_line("1 |a x:2").with_features({"a": [Feature("x", 0.5, 7)]}).line
+        '1 |a x:0.5'
+        """
+        parts = [
+            " ".join([f"|{name.strip()}", *map(_as_text, features)])
+            for name, features in groups.items()
+        ]
+        return replace(self, groups=groups, body=" ".join(parts))
 
     def with_groups(self, more: Mapping[str, Iterable[tuple[str, float]]]) -> Example:
         """Return the example with more groups appended; their names must be safe for VW text.

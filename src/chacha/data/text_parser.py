@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from chacha.data.example import Example, Feature, check_weight, not_finite
-from chacha.data.vw_text import DEFAULT_GROUP, FLOAT32_MAX, hash_name, read_number
+from chacha.data.vw_text import DEFAULT_GROUP, FLOAT32_MAX, hash_name, read_double, read_number
 from chacha.errors import BadExample
 
 __all__ = ["parse_line"]
@@ -43,7 +43,8 @@ def parse_line(line: str, place: str = "") -> Example:
     parts = body.split("|")[1:]
     for i, part in enumerate(parts, start=1):
         _parse_group(part, groups, last=i == len(parts))
-    return Example(groups, body, label, weight, initial, tag, head, place)
+    target = read_double(words[0]) if words else None
+    return Example(groups, body, label, weight, initial, tag, head, place, target=target)
 
 
 def _number(text: str, what: str) -> float:

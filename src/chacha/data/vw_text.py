@@ -30,8 +30,10 @@ __all__ = [
     "group_of",
     "hash_name",
     "murmur",
+    "read_double",
     "read_number",
     "show_exactly",
+    "show_label",
     "unescape",
 ]
 
@@ -194,6 +196,17 @@ def read_number(text: str) -> float | None:
     return math.nan if _WORDS.match(text) else None
 
 
+def read_double(text: str) -> float | None:
+    """Return the number nearest to a text that VW reads as a number, before VW rounds it.
+
+    >>> read_double("0.1"), read_number("0.1"), read_double("red")
+    (0.1, 0.10000000149011612, None)
+    """
+    if _STRTOF.fullmatch(text) and abs(value := float(text)) <= FLOAT32_MAX:
+        return value
+    return read_number(text)
+
+
 SHORT_NUMBER = _EXACT + 1  # letters, with the point and without a sign
 FEW_DECIMALS = 3  # with more, VW's own arithmetic hits the nearest float32 in 3% of cases or fewer
 _SIX = 7  # letters of up to six digits: they are also the shortest text of the nearest float32
@@ -230,6 +243,21 @@ def _show(value: float) -> tuple[str, float]:
     if "e" in text:
         text = np.format_float_positional(number, unique=True, trim="0")
     return (text if _is_read_exactly(text, exact) else text + "e+0"), exact
+
+
+def show_label(value: float) -> tuple[str, float]:
+    """Return a label as text that reads back exactly, and the float32 nearest to it, as VW reads.
+
+    >>> show_label(0.1), show_label(1 / 3)
+    (('0.1', 0.10000000149011612), ('0.3333333333333333e+0', 0.3333333432674408))
+    """
+    text, exact = show_exactly(value)
+    if float(text) == value:
+        return text, exact
+    text = repr(float(value))
+    if "e" in text:
+        text = np.format_float_positional(value, unique=True, trim="0")
+    return f"{text}e+0", exact
 
 
 _show_whole = lru_cache(maxsize=2 * SMALL_WHOLE)(_show)

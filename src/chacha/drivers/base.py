@@ -22,6 +22,7 @@ from chacha.interrupts import Uninterrupted
 from chacha.pools.base import LivePool, copies
 from chacha.rules.algorithm import Algorithm, RulesState
 from chacha.rules.contest.blending import Blend
+from chacha.rules.contest.scaling import Scaling
 from chacha.rules.decisions import Decision, Promoted, Retired, WentLive
 from chacha.rules.head_start import HeadStart, Starting
 from chacha.rules.progressive_loss import ProgressiveLoss
@@ -70,8 +71,10 @@ class Driver(ABC):
         keep_decisions: int,
         features: DerivedFeatures | None,
         notes: Sequence[str] = (),
+        scaling: Scaling | None = None,
     ) -> None:
         self.lock = RLock()
+        self.scaling, self._centring = scaling, False
         self.algorithm, self.pool, self.task = algorithm, pool, task
         self.initial = algorithm.initial
         self.decisions: list[Decision] = []  # the last `keep_decisions`; smaller than a deque
@@ -88,7 +91,7 @@ class Driver(ABC):
         self._pending_policy = features  # until derivation starts
         if self.initial.derived or (features is not None and features.text):
             self._pending_policy = features or DerivedFeatures()
-            self.start_derivation()
+            self._start_derivation()
         self.pool.start(self.initial)
 
     @abstractmethod
@@ -145,15 +148,25 @@ class Driver(ABC):
         return self._pending_policy is not None
 
     def start_derivation(self) -> None:
-        """Derive groups from the next example on, if the policy allows it.
+        """Derive groups from the next example on, if the policy allows it, and centre numbers.
 
         Called when the first row of a table or the first dict arrives. Later calls do nothing.
         """
+        if self.scaling is not None and not self._centring and self.examples == 0:
+            self._turn_on_centring()
+            self._centring = True
+        self._start_derivation()
+
+    def _start_derivation(self) -> None:
         if (policy := self._pending_policy) is not None:
             with Uninterrupted():
                 self._turn_on_derivation(policy.first)
                 self._derive([*self.initial.derived, *policy.from_start])
                 self._pending_policy = None
+
+    @abstractmethod
+    def _turn_on_centring(self) -> None:
+        """Centre the numbers of tables and dicts from the next example on."""
 
     @abstractmethod
     def _turn_on_derivation(self, first: int) -> None:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from chacha._native import ColumnBlock as NativeBlock
 from chacha.config.config import Config
 from chacha.config.derived_groups import DerivedFeatures
-from chacha.data.example import Example
+from chacha.data.example import Example, NumberCell
 from chacha.drivers.base import Driver, Forecast
 from chacha.drivers.native_facts import NativeStreamFacts
 from chacha.drivers.native_state import ServingModels, engine_state, served_by
@@ -25,6 +25,7 @@ from chacha.interrupts import Uninterrupted
 from chacha.pools.native import NativePool, native_line
 from chacha.rules.algorithm import Algorithm, RulesState
 from chacha.rules.contest.blending import Blend
+from chacha.rules.contest.scaling import Scaling
 from chacha.rules.decisions import Decision
 from chacha.rules.progressive_loss import ProgressiveLoss
 from chacha.tasks import Task
@@ -74,14 +75,17 @@ class NativeDriver(Driver):
         baseline: bool,
         keep_decisions: int = 1000,
         features: DerivedFeatures | None = None,
+        scaling: Scaling | None = None,
     ) -> None:
         self.native = pool
-        super().__init__(algorithm, pool, task, keep_decisions, features)
+        super().__init__(algorithm, pool, task, keep_decisions, features, scaling=scaling)
         self.engine = engine = pool.engine
         self._engine_state = engine_state(algorithm, pool, task, self._failures)
         self._calls_python = self._engine_state.calls_python
         self._observed = NativeStreamFacts(engine, task, self._engine_state.screen)
         engine.set_observed_bits(bits)
+        if scaling is not None:
+            engine.scale_labels(scaling.rows)
         self._baseline_model: int | None = None
         if baseline:
             self._baseline_model = pool.start_shadow(self.initial)
@@ -96,6 +100,13 @@ class NativeDriver(Driver):
     def state(self) -> RulesState:
         """Return the state of the rules, as a value that further steps do not change."""
         return self._engine_state.read(self._state, self.native.models)
+
+    def _turn_on_centring(self) -> None:
+        self.engine.turn_on_centring()
+
+    def _numbers(self, example: Example) -> Sequence[NumberCell]:
+        """Return the numbers of a row, if they are centred."""
+        return example.numbers if self._centring else ()
 
     def _turn_on_derivation(self, first: int) -> None:
         self.native.turn_on_derivation(first)
@@ -133,7 +144,7 @@ class NativeDriver(Driver):
         """Run lines 2 and 5 before anything is learned; the next step returns the decisions."""
         if not self.begun:
             with Uninterrupted():
-                if not self.engine.observe(native_line(example)):
+                if not self.engine.observe(native_line(example), self._numbers(example)):
                     raise _unreadable(example)
                 self._begin()
                 self._set_waiting()
@@ -151,7 +162,8 @@ class NativeDriver(Driver):
         if self._baseline_model is not None:
             numbers.append(self._baseline_model)
         try:
-            predictions = self.engine.raw(native_line(example), numbers, False)
+            line = native_line(example)
+            predictions = self.engine.raw(line, numbers, False, self._numbers(example))
         except ValueError as error:
             raise _unreadable(example, error) from error
         if predictions is None:
@@ -166,11 +178,14 @@ class NativeDriver(Driver):
         """Lines 7-17, then 5: charge the predictions, learn, decide."""
         line = native_line(example)
         serving = self._engine_state.serving
+        # The line has the label and the numbers rounded.
+        y = None if self.scaling is None else example.target_or_label
+        numbers = self._numbers(example)
         if forecast is None:
-            decisions = self.step(self.engine.learn_line, line, None, None)
+            decisions = self.step(self.engine.learn_row, line, y, numbers)
         else:
             predictions = self._predictions_of(forecast)
-            decisions = self.step(self.engine.tell_line, line, *predictions)
+            decisions = self.step(self.engine.tell_line, line, *predictions, y, numbers)
         if decisions is None:
             raise _unreadable(example, self._refusal) from self._refusal
         served_by = self._served_by(serving, decisions) if forecast is None else forecast.served_by
@@ -181,7 +196,8 @@ class NativeDriver(Driver):
         self, example: Example, names: Sequence[str]
     ) -> Mapping[str, Sequence[tuple[str, float]]]:
         """Return the features of an example's derived groups as they are now, by group."""
-        groups = self.engine.derived(native_line(example), list(names))
+        numbers = self._numbers(example)
+        groups = self.engine.derived(native_line(example), list(names), numbers)
         if groups is None:
             raise _unreadable(example)
         return dict(zip(names, groups, strict=True))

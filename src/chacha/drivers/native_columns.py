@@ -25,7 +25,7 @@ __all__ = ["native_block", "native_words"]
 def native_block(block: TableBlock) -> NativeBlock:
     """Convert a block of columns for the engine.
 
-    >>> labels = np.zeros(2, np.float32)
+    >>> labels = np.zeros(2)
     >>> columns = {"x": [NumberColumn("x", np.ones(2))]}
     >>> native_block(TableBlock(columns, labels, place=str)).rows
     2

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from chacha.config.config import Config
 from chacha.config.derived_groups import DerivedFeatures
 from chacha.data.example import Example
+from chacha.data.label_map import LabelMap
 from chacha.drivers.base import Driver, Forecast
+from chacha.drivers.first_rows import FirstRows
 from chacha.drivers.records import Step
+from chacha.features.centring import Centring
 from chacha.features.derivation import Derivation, Recipe
 from chacha.interrupts import Uninterrupted
 from chacha.pools.base import LivePool, example_for
+from chacha.pools.scaled import ScaledPool
 from chacha.rules.algorithm import Algorithm, RulesState
 from chacha.rules.contest.contest import Contest
+from chacha.rules.contest.scaling import Scaling
 from chacha.rules.contest.screen import Screen
 from chacha.rules.progressive_loss import ProgressiveLoss
+from chacha.rules.recent_labels import RecentLabels
 from chacha.rules.stream_facts import ObservedStream, ScoredExample
 from chacha.tasks import Task
 
@@ -48,9 +57,16 @@ class PythonDriver(Driver):
         keep_decisions: int = 1000,
         features: DerivedFeatures | None = None,
         notes: Sequence[str] = (),
+        scaling: Scaling | None = None,
     ) -> None:
         self._derivation = Derivation(on=False)
-        super().__init__(algorithm, pool, task, keep_decisions, features, notes)
+        self._numbers = Centring()
+        self._scaled = None if scaling is None else ScaledPool(pool)
+        pool = pool if self._scaled is None else self._scaled
+        self._observed: ObservedStream
+        super().__init__(algorithm, pool, task, keep_decisions, features, notes, scaling)
+        self._labels = RecentLabels()
+        self._first_rows = FirstRows(0 if scaling is None else scaling.rows)
         self._screen: Screen | None = None
         if isinstance(algorithm, Contest):
             self._screen = Screen(algorithm.rules.screening, self._derive)
@@ -59,7 +75,7 @@ class PythonDriver(Driver):
         self._metrics: dict[str, float] = {}
         self._baseline_pool: LivePool | None = None
         if baseline:
-            self._baseline_pool = pool.fresh()
+            self._baseline_pool = self.pool.fresh()
             self._baseline_pool.start(self.initial)
 
     def state(self) -> RulesState:
@@ -91,6 +107,9 @@ class PythonDriver(Driver):
         """The weighted sums of the other reported metrics."""
         return self._metrics
 
+    def _turn_on_centring(self) -> None:
+        self._numbers.turn_on()
+
     def _turn_on_derivation(self, first: int) -> None:
         self._derivation.turn_on(first)
 
@@ -101,7 +120,7 @@ class PythonDriver(Driver):
         self, example: Example, names: Sequence[str]
     ) -> Mapping[str, Sequence[tuple[str, float]]]:
         """Return the features of an example's derived groups as they are now, by group."""
-        groups = self._derivation.derive(example).derived
+        groups = self._derivation.derive(self._numbers.apply(example)).derived
         return {name: [(f.name, f.value) for f in groups.get(name, ())] for name in names}
 
     def recipes(self) -> Mapping[str, Recipe]:
@@ -117,12 +136,13 @@ class PythonDriver(Driver):
     def _begin(self, example: Example) -> None:
         """Run lines 2 and 5 once an example shows groups that the oracle can work with."""
         if not self.begun:
+            example = self._numbers.apply(example)
             self._observed.observe(self._derivation.derive(example))
             self._start_challenging(self._state)
 
     def predict(self, example: Example) -> Forecast:
         """Line 6: return the predictions of all live models. Nothing changes."""
-        example = self._derivation.derive(example)
+        example = self._derivation.derive(self._numbers.apply(example))
         raw = self.pool.predict(example_for(self.pool, example))
         baseline, pool = None, self._baseline_pool
         if pool is not None:
@@ -148,10 +168,17 @@ class PythonDriver(Driver):
 
     def _learn(self, example: Example, forecast: Forecast | None) -> Step:
         assert example.label is not None, "only labelled examples are learned"
-        y, weight = example.label, example.weight
+        y, weight = self._label_of(example), example.weight
+        if self._scaled is not None:  # the label that VW reads may not be the nearest
+            example = replace(example, label=float(np.float32(y)))
         self._begin(example)
-        complete = self._derivation.derive(example)
+        complete = self._derivation.derive(self._numbers.apply(example))
         self._observed.observe(complete)
+        if self._scaled is not None and weight > 0:
+            self._observe_label(self._scaled, y)
+        first_row: Example | None = None
+        if self._first_rows.is_open:
+            first_row = replace(example, derived=example_for(self.pool, complete).derived)
         now = self.pool.learn(example_for(self.pool, complete))
         decisions = self._take_unreported()
         if forecast is None:
@@ -166,6 +193,9 @@ class PythonDriver(Driver):
         self._charge_models(complete, raw, forecast.served, y, weight)
         self._derivation.observe(complete)
         self._observed.columns = self._derivation.columns
+        if first_row is not None and weight > 0:
+            words = sum(map(len, complete.groups.values())) - len(complete.reads)
+            self._keep_first_row(first_row, words + len(example.numbers))
         decisions += self._decide(self._state)
         served = self.task.prediction(forecast.served)
         return Step(example, served, forecast.served_by, loss, decisions)
@@ -187,7 +217,61 @@ class PythonDriver(Driver):
         live = len(self.algorithm.live(state))
         self._charge_rules(self.task.score(raw, champion, served, y, weight))
         if weight > 0 and champion in raw:
-            self._screen.learn(example, self.task.residual(raw[champion], y), live)
+            self._screen.learn(example, self._residual(raw[champion], y), live)
+
+    def _residual(self, raw: float, y: float) -> float:
+        """Return what the screen learns, in units of the champion's scale if labels have one."""
+        residual = self.task.residual(raw, y)
+        if self._scaled is None:
+            return residual
+        scale = self._scaled.map_of(self._state.champion).scale
+        return residual / scale if scale > 0.0 else 0.0
+
+    def _label_of(self, example: Example) -> float:
+        """Return the label in the units in which losses are counted."""
+        assert example.label is not None
+        return example.label if self._scaled is None else example.target_or_label
+
+    def _observe_label(self, scaled: ScaledPool, y: float) -> None:
+        """Count a label; if all were equal before the first that differs, it shows the scale."""
+        self._labels.add(y)
+        flat = not scaled.map.scale > 0.0
+        if flat and not self._first_rows.is_open and y != scaled.map.shift:
+            scale = abs(y - scaled.map.shift)
+            for pool in (scaled, self._baseline_pool):
+                if isinstance(pool, ScaledPool):
+                    pool.set_scale(scale)
+
+    def _keep_first_row(self, example: Example, features: int) -> None:
+        """Keep one of the first rows; if the scale is to be estimated anew, begin again."""
+        rows = self._first_rows
+        rows.add(example, features)
+        self._numbers.observe(example)
+        if rows.is_due:
+            self._begin_again()
+        if rows.is_full:
+            rows.close()
+            self._numbers.finish()
+
+    def _begin_again(self) -> None:
+        """Estimate scale and centres anew; all models begin again, and learn the first rows."""
+        self._numbers.fit()
+        label_map = LabelMap(*self._labels.spread())
+        pools = [pool for pool in (self.pool, self._baseline_pool) if isinstance(pool, ScaledPool)]
+        for pool in pools:
+            pool.begin_again(label_map)
+        algorithm, state, screen = self.algorithm, self._state, self._screen
+        assert isinstance(algorithm, Contest)
+        assert screen is not None
+        algorithm.begin_again(state)
+        screen.begin_again()
+        t, live, champion = state.t, len(algorithm.live(state)), state.champion
+        for example in map(self._numbers.apply, self._first_rows.rows):
+            y, weight = self._label_of(example), example.weight
+            raw, *_ = [pool.learn(example) for pool in pools]
+            self._charge_rules(self.task.score(raw, champion, raw[champion], y, weight))
+            screen.learn(example, self._residual(raw[champion], y), live)
+        state.t = t
 
     def _charge_rules(self, scored: ScoredExample) -> None:
         self._failures += self.algorithm.charge(self._state, scored)

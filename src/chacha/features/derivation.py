@@ -170,7 +170,8 @@ class Derivation:
             for feature in example.groups.get(recipe.group.source, ()):
                 if feature.hashed in recipe.bases:
                     basis = recipe.bases[feature.hashed]
-                    pairs += formula.features(parameter, basis, feature.value)
+                    value = example.as_read(recipe.group.source, feature)
+                    pairs += formula.features(parameter, basis, value)
         seed = hash_name(name, 0)
         return [Feature(n, value, hash_name(n, seed)) for n, value in pairs if value != 0.0]
 
@@ -188,7 +189,9 @@ class Derivation:
             columns = self._columns.get(group, {})
             for feature in features:
                 column = columns.get(feature.hashed)
-                if column is not None and column.stats.observe(feature.value):
+                if column is None:
+                    continue
+                if column.stats.observe(example.as_read(group, feature)):
                     self._update_bases(group, feature.hashed, column)
 
     def _note_missing_groups(self, supplied: Mapping[str, Sequence[Feature]]) -> None:
@@ -225,7 +228,8 @@ class Derivation:
 def _store_example(recipe: Recipe, formula: PastFormula, example: Example) -> None:
     """Add an example to a recipe's past; a column that is not in it counts as 0."""
     group = recipe.group
-    now = {f.hashed: f.value for f in example.groups.get(group.source, ())}
+    features = example.groups.get(group.source, ())
+    now = {f.hashed: example.as_read(group.source, f) for f in features}
     for hashed, basis in recipe.bases.items():
         value = (example.label or 0.0) if recipe.of_label else now.get(hashed, 0.0)
         formula.store(group.parameter, basis, recipe.clock, value)

@@ -85,7 +85,7 @@ class LogLabels:
             yield self._row(row)
 
     def _columns(self, block: TableBlock) -> TableBlock:
-        shifted = block.labels.astype(np.float64) + self.shift
+        shifted = block.labels.astype(np.float32).astype(np.float64) + self.shift
         positive, logs = shifted > 0.0, np.full(len(shifted), np.nan)
         logs[positive] = [*map(math.log, shifted[positive].tolist())]  # NumPy's may differ by a bit
         refused = {
@@ -93,6 +93,6 @@ class LogLabels:
             for row in np.flatnonzero(np.isnan(logs)).tolist()
             if row not in block.bad
         }
-        block.labels = np.asarray(logs, np.float32)
+        block.labels = np.asarray(logs, np.float32).astype(np.float64)
         block.bad = {**block.bad, **refused}
         return block

@@ -123,7 +123,7 @@ def _columns(drawn: Drawn, rows: int, place: str) -> TableBlock:
             groups.setdefault(group, []).append(CellColumn(cells, at))
         else:
             groups.setdefault(group, []).append(NumberColumn(name, np.array(column, float)))
-    return TableBlock(groups, np.array(labels[:rows], np.float32), lambda row: place)
+    return TableBlock(groups, np.array(labels[:rows], np.float64), lambda row: place)
 
 
 DENSE: dict[str, Draw] = {

@@ -6,6 +6,7 @@ from chacha.rules.contest.betting import Coin, PairedBernstein, PairedBetting, P
 from chacha.rules.contest.blending import Blend, Blending, ChampionServes
 from chacha.rules.contest.contest import Contest, ContestRules
 from chacha.rules.contest.moves import Moves
+from chacha.rules.contest.scaling import Scaling
 from chacha.rules.contest.screening import Screening
 from chacha.rules.contest.state import ContestState
 
@@ -21,5 +22,6 @@ __all__ = [
     "PairedBernstein",
     "PairedBetting",
     "Pairing",
+    "Scaling",
     "Screening",
 ]

@@ -24,7 +24,7 @@ from chacha.config.space import RATES, Interactions, Space
 from chacha.errors import ConfigError
 from chacha.rules.algorithm import Outcome
 from chacha.rules.contest.betting import PairedBetting, Pairing, nan_to_inf, number
-from chacha.rules.contest.blending import Blend, BlendGain, Blending
+from chacha.rules.contest.blending import Blend, BlendGain, Blending, Serving
 from chacha.rules.contest.moves import Moves
 from chacha.rules.contest.records import (
     doubled_record,
@@ -33,6 +33,7 @@ from chacha.rules.contest.records import (
     retired_record,
 )
 from chacha.rules.contest.rotation import ELIMINATED, Move, MoveRequest, MoveSource, OracleMoves
+from chacha.rules.contest.scaling import Scaling
 from chacha.rules.contest.screening import CandidateWindow, Screening
 from chacha.rules.contest.state import Challenger, ContestState
 from chacha.rules.decisions import Decision, Retired, WentLive
@@ -68,6 +69,8 @@ class ContestRules:
         How the model of a challenger starts.
     first_lease
         The number of examples in a first lease.
+    scaling
+        How the scale of labels and columns is found; None learns both as they are.
 
     Examples
     --------
@@ -83,6 +86,7 @@ class ContestRules:
     screening: Screening = field(default_factory=Screening)
     starting: Starting = field(default_factory=HeadStart)
     first_lease: int = 1000
+    scaling: Scaling | None = field(default_factory=Scaling)
 
     def __post_init__(self) -> None:
         check_part("evidence", self.evidence, PairedBetting, "PairedBetting()")
@@ -92,6 +96,8 @@ class ContestRules:
         if not (self.oracle is None or callable(self.oracle)):
             check_part("oracle", self.oracle, MoveSource, FUNCTION)
         whole_number("first_lease", self.first_lease, 1, most=LONGEST)
+        if self.scaling is not None:
+            check_part("scaling", self.scaling, Scaling, "Scaling() or None")
 
     def default_space(self, rate: bool, derives: bool) -> Space:
         """Return what is tuned by default, if the pool has a learning rate and derives groups."""
@@ -175,6 +181,7 @@ class Contest:
             "screening": describe(self.rules.screening),
             "blending": describe(self.rules.blending),
             "first_lease": self.rules.first_lease,
+            "scaling": None if self.rules.scaling is None else describe(self.rules.scaling),
         }
 
     def begin(self, state: ContestState, facts: StreamFacts) -> Outcome:
@@ -188,6 +195,15 @@ class Contest:
     def begun(self, state: ContestState) -> bool:
         """Return whether there are challengers, or there never will be any."""
         return bool(state.challengers) or self.budget < 2
+
+    def begin_again(self, state: ContestState) -> None:
+        """Forget all that was charged, as if no challenger had an example."""
+        state.charged, state.level, state.serving = 0, 0.0, Serving()
+        for challenger in state.challengers.values():
+            pairing = challenger.pairing
+            challenger.pairing = Pairing(pairing.number, pairing.needed)
+            challenger.pairing.restart()
+            challenger.blend_gain = BlendGain()
 
     def charge(self, state: ContestState, scored: ScoredExample) -> Sequence[BaseException]:
         """Charge all live models for one example, and return the failures of a custom test.

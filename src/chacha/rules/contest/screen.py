@@ -150,6 +150,13 @@ class Screen:
         self.turn = self.rounds = 0
         self.credit = 0.0
 
+    def begin_again(self) -> None:
+        """Start over with the same candidates."""
+        self.candidates = [CandidateLearner(c.product, c.mask) for c in self.candidates]
+        self.turn = self.rounds = self.examples = 0
+        self.credit = self.low = self.high = 0.0
+        self.active = {}
+
     def learn(self, example: Example, residual: float, live: int) -> None:
         """Learn from one example, the champion's residual and the number of live models."""
         active = 0

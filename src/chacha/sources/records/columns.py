@@ -13,9 +13,9 @@ from chacha.data.vw_text import DEFAULT_GROUP, escape, hash_name
 from chacha.errors import BadExample
 from chacha.sources.spec import Kind
 from chacha.sources.tables.assembler import Assembler
-from chacha.sources.tables.columns import Cell, make_cells, pairs_cell
+from chacha.sources.tables.columns import Cell, make_cells, missing_number, pairs_cell
 from chacha.sources.tables.missing_cells import missing_by_row
-from chacha.sources.tables.numbers import show_all_exactly
+from chacha.sources.tables.numbers import show_labels
 from chacha.sources.values.cells import LARGEST_INTEGER, Pairs, number
 from chacha.sources.values.dict_reader import DictReader, Leaf
 
@@ -39,14 +39,15 @@ class RecordColumns(NamedTuple):
     cells: list[list[Cell]]
     texts: list[str]
     labels: list[float]
+    targets: list[float]
     missing: Mapping[int, Mapping[str, Pairs]]  # groups of the empty cells, by row
 
     def examples(self, places: Sequence[str]) -> Iterator[Example]:
         """Yield the examples, row by row."""
         rows = zip(*self.cells, strict=True)
-        lines = zip(rows, self.texts, self.labels, places, strict=True)
-        for i, (row, text, label, place) in enumerate(lines):
-            example = self.assembler.example(row, text, label, place)
+        lines = zip(rows, self.texts, self.labels, self.targets, places, strict=True)
+        for i, (row, text, label, target, place) in enumerate(lines):
+            example = self.assembler.example(row, text, label, target, place)
             yield example.with_groups(self.missing[i]) if i in self.missing else example
 
 
@@ -74,13 +75,14 @@ def record_columns(
             return None
         cells.append(column)
         sizes[leaf.group] = sizes.get(leaf.group, 0) + 1
-    texts, shown = show_all_exactly(np.array(labels, np.float64))
+    targets = np.array(labels, np.float64)
+    texts, shown = show_labels(targets)
     empty = (
         (leaf.group, escape(leaf.name), [i for i, value in enumerate(values) if value is None])
         for leaf, values in zip(shape, columns, strict=True)
     )
     missing = missing_by_row(empty) if reader.offers_missing(reader.spec) else {}
-    return RecordColumns(Assembler(sizes), cells, texts, shown, missing)
+    return RecordColumns(Assembler(sizes, reader.with_numbers), cells, texts, shown, targets.tolist(), missing)
 
 
 def _column(leaf: Leaf, values: Sequence[Any], reader: DictReader) -> list[Cell] | None:
@@ -103,7 +105,7 @@ def _column(leaf: Leaf, values: Sequence[Any], reader: DictReader) -> list[Cell]
     cells = make_cells(array, kind, label, seed, reader.spec.format_of(path), ".")
     if cells.bad:
         return None
-    return cast("list[Cell]", cells.by_row(empty))
+    return cast("list[Cell]", cells.by_row(missing_number(empty, label, kind)))
 
 
 def _are_small(array: pa.Array) -> bool:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from chacha.data.example import Example, Feature
+import numpy as np
+
+from chacha.data.example import Example, Feature, NumberCell
 from chacha.sources.tables.columns import Cell
+from chacha.sources.values.cells import NumberCells
 
 __all__ = ["Assembler"]
 
@@ -13,13 +16,16 @@ __all__ = ["Assembler"]
 class Assembler:
     """Builds examples from rows of cells; `sizes` has the number of cells of each group.
 
+    With `with_numbers`, examples keep the numbers of their cells.
+
     >>> from chacha.sources.tables.columns import pairs_cell
     >>> row = [pairs_cell([("x", 0.5)], 0), pairs_cell([("y", 1.0)], 0)]
-    >>> Assembler({"a": 1, "b": 1}).example(row, "2.0", 2.0, "t.csv: row 1").line
+    >>> Assembler({"a": 1, "b": 1}).example(row, "2.0", 2.0, 2.0, "t.csv: row 1").line
     '2.0 |a x:0.5 |b y'
     """
 
-    def __init__(self, sizes: Mapping[str, int]) -> None:
+    def __init__(self, sizes: Mapping[str, int], with_numbers: bool = False) -> None:
+        self._with_numbers = with_numbers
         self._plan: list[tuple[str, str, int, int]] = []
         start = 0
         for group, size in sizes.items():
@@ -31,22 +37,36 @@ class Assembler:
         row: Sequence[Cell],
         text: str,
         label: float,
+        target: float,
         place: str,
         weight: float | None = None,
         tag: str = "",
     ) -> Example:
-        """Return the example of a row; `text` is the label as VW text."""
+        """Return the example of a row; `text` is the label as VW text, which reads as `label`."""
         words: list[str] = []
         groups: dict[str, list[Feature]] = {}
         for bar, group, start, stop in self._plan:
             words.append(bar)
             features: list[Feature] = []
-            for word, cell_features in row[start:stop]:
+            for word, cell_features, _ in row[start:stop]:
                 if word:
                     words.append(word)
                     features += cell_features
             groups[group] = features
         body = " ".join(words)
+        numbers = self._numbers(row) if self._with_numbers else ()
         if weight is None and not tag:
-            return Example(groups, body, label, head=f"{text} ", place=place)
-        return Example(groups, body, tag=tag, place=place).with_label(label, weight)
+            head = f"{text} "
+            return Example(
+                groups, body, label, head=head, place=place, target=target, numbers=numbers
+            )
+        example = Example(groups, body, tag=tag, place=place, numbers=numbers)
+        return example.with_label(target, weight)
+
+    def _numbers(self, row: Sequence[Cell]) -> list[NumberCell]:
+        numbers = NumberCells()
+        for _, group, start, stop in self._plan:
+            for cell in row[start:stop]:
+                zeros = sum(value == value and np.float32(value) == 0.0 for _, value in cell.numbers)
+                numbers.add(group, [*cell.features, *[None] * zeros], cell.numbers)
+        return numbers.cells

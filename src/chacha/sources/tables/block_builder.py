@@ -81,7 +81,7 @@ def table_block(
         bad[row] = Bad(where, reason, message, harmless)
     return TableBlock(
         groups,
-        np.asarray(batch.labels, np.float32),
+        np.asarray(batch.labels, np.float64),
         place,
         None if batch.weights is None else np.asarray(batch.weights, np.float32),
         batch.tags,

@@ -122,7 +122,7 @@ class TableBlock:
     """
 
     groups: Mapping[str, Sequence[BlockColumn]]
-    labels: NDArray[np.float32]
+    labels: NDArray[np.float64]
     place: Callable[[int], str]  # the place of a row
     weights: NDArray[np.float32] | None = None
     tags: Sequence[str] | None = None

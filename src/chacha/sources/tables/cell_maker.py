@@ -10,7 +10,7 @@ import pyarrow as pa
 from chacha.errors import BadExample
 from chacha.sources.spec import Categories, Kind, Missing
 from chacha.sources.tables.checked_batch import CheckedBatch
-from chacha.sources.tables.columns import Cell, make_cells, pairs_cell
+from chacha.sources.tables.columns import Cell, make_cells, missing_number, pairs_cell
 from chacha.sources.tables.numbers import number_array
 from chacha.sources.tables.schema import Schema
 from chacha.sources.values.cells import category_name
@@ -35,10 +35,11 @@ class CellMaker:
     def __init__(self, schema: Schema) -> None:
         self._schema, self._spec = schema, schema.spec
 
-    def missing(self, feature: str, seed: int) -> Cell:
-        """Return what an empty cell becomes."""
+    def missing(self, feature: str, seed: int, kind: Kind | None = None) -> Cell:
+        """Return what an empty cell of a column of a kind becomes."""
         indicator = self._spec.missing is Missing.INDICATOR
-        return pairs_cell([(f"{feature}=missing", 1.0)] if indicator else [], seed)
+        cell = pairs_cell([(f"{feature}=missing", 1.0)] if indicator else [], seed)
+        return missing_number(cell, feature, kind)
 
     def make(
         self, batch: CheckedBatch, names: Iterable[str], kinds: Mapping[str, Kind]
@@ -56,7 +57,7 @@ class CellMaker:
                 continue
             form, seed = self._spec.format_of(name), self._schema.seeds[group]
             cells = make_cells(column, kind, feature, seed, form, batch.decimal)
-            by_column[name] = cells.by_row(self.missing(feature, seed))
+            by_column[name] = cells.by_row(self.missing(feature, seed, kind))
             if cells.bad:
                 for row, cell in enumerate(by_column[name]):
                     if isinstance(cell, BadExample):

@@ -16,7 +16,7 @@ from chacha.data.vw_text import FLOAT32_MAX, hash_name, show_exactly
 from chacha.errors import BadExample, SourceError
 from chacha.sources.spec import Kind
 from chacha.sources.tables.numbers import is_castable, numbers, python_values, show_all_exactly
-from chacha.sources.values.cells import Pairs, number, pairs
+from chacha.sources.values.cells import NUMERIC, Pairs, number, pairs
 
 __all__ = [
     "EMPTY",
@@ -27,6 +27,7 @@ __all__ = [
     "is_text",
     "kind_of_type",
     "make_cells",
+    "missing_number",
     "null_words",
     "pairs_cell",
     "simple_type",
@@ -35,10 +36,15 @@ __all__ = [
 
 
 class Cell(NamedTuple):
-    """A cell as VW text, and its features."""
+    """A cell as VW text, and its features.
+
+    A cell of a column of numbers has its `numbers` too, by the names of their features: also
+    those that are 0 or missing (NaN), which are no features.
+    """
 
     text: str
     features: tuple[Feature, ...]
+    numbers: tuple[tuple[str, float], ...] = ()
 
 
 EMPTY = Cell("", ())
@@ -183,10 +189,11 @@ def number_cells(name: str, seed: int, values: Sequence[float]) -> list[Cell | B
     new = tuple.__new__  # makes a named tuple without a call of Python
     for value, text, read in zip(values, texts, reads, strict=True):
         if read == 0.0:
-            cells.append(EMPTY)
+            cells.append(new(Cell, ("", (), ((name, value),))))
         elif -FLOAT32_MAX <= read <= FLOAT32_MAX:
             word = name if read == 1.0 else f"{name}:{text}"
-            cells.append(new(Cell, (word, (new(Feature, (name, read, hashed)),))))
+            features = (new(Feature, (name, read, hashed)),)
+            cells.append(new(Cell, (word, features, ((name, value),))))
         else:
             cells.append(_beyond_float32(value))
     return cells
@@ -196,8 +203,8 @@ def _beyond_float32(value: float) -> BadExample:
     return BadExample(f"the cell is {value}; a float32 cannot hold it", "value not finite")
 
 
-def pairs_cell(named_values: Pairs, seed: int) -> Cell:
-    """Return names and numbers as a cell.
+def pairs_cell(named_values: Pairs, seed: int, kind: Kind = Kind.CATEGORY) -> Cell:
+    """Return names and numbers as a cell of a column of a kind.
 
     >>> pairs_cell([("a", 1.0), ("b", 0.5), ("c", 0.0)], 0).text
     'a b:0.5'
@@ -211,7 +218,18 @@ def pairs_cell(named_values: Pairs, seed: int) -> Cell:
         if read != 0.0:
             words.append(name if read == 1.0 else f"{name}:{text}")
             features.append(Feature(name, read, hash_name(name, seed)))
-    return Cell(" ".join(words), tuple(features))
+    numbers = tuple(named_values) if kind in NUMERIC else ()
+    return Cell(" ".join(words), tuple(features), numbers)
+
+
+def missing_number(cell: Cell, feature: str, kind: Kind | None) -> Cell:
+    """Return an empty cell with a missing number, if its column holds one number a row.
+
+    >>> missing_number(EMPTY, "x", Kind.NUMBER).numbers
+    (('x', nan),)
+    """
+    single = kind in (Kind.NUMBER, Kind.BOOLEAN)
+    return cell._replace(numbers=((feature, math.nan),)) if single else cell
 
 
 def make_cells(
@@ -237,7 +255,7 @@ def make_cells(
     else:
         for value in python_values(values):
             try:
-                cells.append(pairs_cell(pairs(kind, name, value, form), seed))
+                cells.append(pairs_cell(pairs(kind, name, value, form), seed, kind))
             except BadExample as error:
                 cells.append(error)
     return DistinctCells(cells, cell_of)
@@ -261,7 +279,7 @@ def _few_cells(
                 features = [(name, number(value, decimal))]
             else:
                 features = pairs(kind, name, value, form)
-            cells.append(pairs_cell(features, seed))
+            cells.append(pairs_cell(features, seed, kind))
         except BadExample as error:
             cells.append(error)
     return DistinctCells(cells, np.array(rows, np.int32))

@@ -16,6 +16,7 @@ from chacha.data.vw_text import (
     SHORT_NUMBER,
     SMALL_WHOLE,
     show_exactly,
+    show_label,
 )
 from chacha.errors import BadExample
 from chacha.sources.values.cells import LARGEST_INTEGER, number
@@ -28,6 +29,7 @@ __all__ = [
     "numbers",
     "python_values",
     "show_all_exactly",
+    "show_labels",
     "zero_copy_numbers",
 ]
 
@@ -197,6 +199,19 @@ def show_all_exactly(values: NDArray[np.float64]) -> tuple[list[str], list[float
     for i in np.flatnonzero(odd).tolist():
         shown[i] = show_exactly(values[i])[0]
     return shown, exact.tolist()
+
+
+def show_labels(values: NDArray[np.float64]) -> tuple[list[str], list[float]]:
+    """Return many labels as texts and float32 values, each as `vw_text.show_label` does.
+
+    >>> show_labels(np.array([0.1, 1 / 3]))[0]
+    ['0.1', '0.3333333333333333e+0']
+    """
+    texts, exact = show_all_exactly(values)
+    for i, value in enumerate(values.tolist()):
+        if float(texts[i]) != value:
+            texts[i], exact[i] = show_label(value)
+    return texts, exact
 
 
 def _append(texts: pa.Array, end: str, where: NDArray[np.bool_]) -> pa.Array:

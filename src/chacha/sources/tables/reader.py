@@ -22,7 +22,7 @@ from chacha.sources.tables.checked_batch import CheckedBatch
 from chacha.sources.tables.column_kinds import ColumnKinds
 from chacha.sources.tables.columns import Cell, pairs_cell
 from chacha.sources.tables.missing_cells import RowExtras
-from chacha.sources.tables.numbers import show_all_exactly
+from chacha.sources.tables.numbers import show_labels
 from chacha.sources.tables.schema import Schema
 from chacha.sources.values.dict_reader import DictReader
 
@@ -75,7 +75,8 @@ class TableReader:
         self._in_blocks = in_blocks
         self._maker = CellMaker(schema)
         self._columns = ColumnKinds(schema, reader, self._maker, decimal)
-        self._assembler = Assembler({g: len(names) for g, names in schema.layout.items()})
+        sizes = {group: len(names) for group, names in schema.layout.items()}
+        self._assembler = Assembler(sizes, reader.with_numbers)
         self._codes: dict[int, CodedColumn] = {}
         self._adopted = False  # the decisions are the reader's, from the first good row on
 
@@ -199,7 +200,8 @@ class TableReader:
         late: Mapping[int, dict[str, Kind]] = {}
         if len(decided) < len(self.schema.features):
             late = self._columns.decide_late(batch, cells)
-        texts, labels = show_all_exactly(np.asarray(batch.labels, np.float64))
+        targets = np.asarray(batch.labels, np.float64)
+        texts, labels = show_labels(targets)
         lines, weights, tags = batch.raw.lines, batch.weights, batch.tags
         kinds = dict(self.kinds)
         for more in late.values():
@@ -224,6 +226,7 @@ class TableReader:
                     self._coded(row) if self._codes else row,
                     texts[i],
                     labels[i],
+                    float(targets[i]),
                     place,
                     None if weights is None else weights[i],
                     "" if tags is None else tags[i],

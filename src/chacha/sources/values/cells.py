@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
+from chacha.data.example import NumberCell
 from chacha.data.vw_text import escape
 from chacha.errors import BadExample
 from chacha.sources.spec import Kind
@@ -19,6 +20,8 @@ from chacha.sources.spec import Kind
 __all__ = [
     "BOOLEANS",
     "LARGEST_INTEGER",
+    "NUMERIC",
+    "NumberCells",
     "Pairs",
     "category_name",
     "check_kind",
@@ -27,6 +30,7 @@ __all__ = [
     "is_missing",
     "is_nan",
     "is_number",
+    "is_numeric",
     "kind_of_texts",
     "kind_of_value",
     "label_error",
@@ -189,6 +193,44 @@ def class_name(value: Any) -> str:
         if is_number(value) and math.isfinite(float(value)):
             return category_name(float(value))
     return category_name(value)
+
+
+NUMERIC = frozenset({Kind.NUMBER, Kind.BOOLEAN, Kind.DATETIME, Kind.VECTOR})
+"""The kinds of columns whose features are numbers, not words."""
+
+
+def is_numeric(kind: Kind | None, value: Any) -> bool:
+    """Return whether the features of a value are numbers, by its column's kind or by its type.
+
+    >>> is_numeric(Kind.CATEGORY, 3), is_numeric(None, 3), is_numeric(None, "red")
+    (False, True, False)
+    """
+    return not isinstance(value, str) if kind is None else kind in NUMERIC
+
+
+class NumberCells:
+    """The numbers of a row, and where they are among the features of their groups.
+
+    >>> numbers = NumberCells()
+    >>> numbers.add("a", [("color=red", 1.0)], [])
+    >>> numbers.add("a", [("x", 0.0)], [("x", 0.0)])
+    >>> numbers.cells
+    [NumberCell(group='a', position=1, name='x', value=0.0)]
+    """
+
+    def __init__(self) -> None:
+        self.cells: list[NumberCell] = []
+        self._positions: dict[str, int] = {}
+
+    def add(self, group: str, features: Sequence[Any], numbers: Iterable[tuple[str, float]]) -> None:
+        """Add a cell: its numbers, which are also among its features unless they are missing."""
+        position = self._positions.get(group, 0)
+        present = 0
+        for name, value in numbers:
+            self.cells.append(NumberCell(group, position, name, value))
+            position += 1
+            present += value == value
+        self._positions[group] = position + len(features) - present
 
 
 def check_kind(kind: Kind, value: Any) -> None:

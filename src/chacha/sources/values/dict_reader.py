@@ -20,10 +20,12 @@ from chacha.sources.spec import (
     missing_group,
 )
 from chacha.sources.values.cells import (
+    NumberCells,
     Pairs,
     category_name,
     is_missing,
     is_nan,
+    is_numeric,
     number,
     pairs,
     pairs_by_type,
@@ -130,6 +132,8 @@ class DictReader:
         Whether empty cells that count as 0 are also features of the group `missing(GROUP)`.
     keep_rows
         Whether examples keep the values they were made of.
+    with_numbers
+        Whether examples keep their numbers as they are before they are rounded.
 
     Examples
     --------
@@ -149,8 +153,10 @@ class DictReader:
         check: Callable[[float], float] = lambda label: label,
         offer_missing: bool = False,
         keep_rows: bool = False,
+        with_numbers: bool = False,
     ) -> None:
         self.check, self.offer_missing, self.keep_rows = check, offer_missing, keep_rows
+        self.with_numbers = with_numbers
         self.spec = DEFAULT_TABLE
         self.grouping: Grouping | None = None
         self.kinds: dict[str, Kind] = {}  # of the columns of tables
@@ -164,11 +170,14 @@ class DictReader:
         groups: dict[str, Pairs] = {}
         empty: dict[str, Pairs] = {}
         row: dict[str, Any] = {}
+        numbers = NumberCells()
         offers_missing = self.offers_missing(self.spec)
         try:
             for group, path, name, value in self.leaves(x):
                 features = self.features(path, name, value)
                 groups.setdefault(group, []).extend(features)
+                if self.with_numbers:
+                    numbers.add(group, features, self._numbers(path, name, value, features))
                 if offers_missing and not features and name and self.cell(path, value) is None:
                     empty.setdefault(missing_group(group), []).append((escape(name), 1.0))
                 if self.keep_rows:
@@ -176,7 +185,17 @@ class DictReader:
         except RecursionError as error:
             raise BadExample("the dict is nested too deep") from error
         example = make_example(groups, place=place).with_groups(empty)
+        if self.with_numbers:
+            example = replace(example, numbers=numbers.cells)
         return replace(example, row=row) if self.keep_rows else example
+
+    def _numbers(self, column: str, name: str, value: Any, features: Pairs) -> Pairs:
+        """Return the numbers of one value, also if they are 0 or missing (NaN); words have none."""
+        kind, cell = self.kinds.get(column), self.cell(column, value)
+        if cell is None:
+            single = kind in (None, Kind.NUMBER, Kind.BOOLEAN)
+            return [(escape(name), math.nan)] if single else []
+        return features if is_numeric(kind, cell) else []
 
     def offers_missing(self, spec: TableSpec) -> bool:
         """Return whether the empty cells of a table are features too.

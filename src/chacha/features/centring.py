@@ -1,0 +1,176 @@
+"""Numeric columns, less their centre and in units of their scale, as the first rows show them.
+
+Twin: native/src/features/centring.hpp
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from chacha.data.example import Example, Feature, NumberCell
+from chacha.data.spread import spread_of
+from chacha.data.vw_text import DEFAULT_GROUP, hash_name
+
+__all__ = ["Centre", "Centring", "centre_of"]
+
+ASIDE = 2.0**-12  # scales: so far from the median is the centre
+ColumnKey = tuple[str, int]
+"""The group and the hash of a column."""
+
+
+class Centre(NamedTuple):
+    """How a column is learned: (x - centre)·inverse; `inverse` is a power of two.
+
+    >>> Centre(2000.0, 0.25).of(2010.0)
+    2.5
+    """
+
+    centre: float = 0.0
+    inverse: float = 1.0
+
+    def of(self, x: float) -> float:
+        """Return a number as it is learned, in single precision."""
+        return float(np.float32((x - self.centre) * self.inverse))
+
+
+def centre_of(sample: list[float]) -> Centre:
+    """Return the centre of a column, given the numbers of the first rows.
+
+    The value that more than half of them have is the centre: then most rows need no feature.
+    Otherwise it is a little aside from the median, so that hardly any number is exactly there.
+
+    >>> centre_of([0.0, 0.0, 3.0]), centre_of([1e9, 1e9 + 8.0])
+    (Centre(centre=0.0, inverse=0.5), Centre(centre=1000000004.00..., inverse=0.25))
+    """
+    spread = spread_of(sample)
+    if not spread.scale > 0.0:
+        return Centre(spread.centre, 1.0)
+    fraction, exponent = math.frexp(spread.scale)
+    scale = math.ldexp(1.0, exponent - 1 if fraction < math.sqrt(0.5) else exponent)
+    majority = 2 * sample.count(spread.centre) > len(sample)
+    return Centre(spread.centre if majority else spread.centre + scale * ASIDE, 1.0 / scale)
+
+
+@dataclass
+class _Column:
+    given: int = 0  # rows that have it; 0 once a row did not
+    sample: list[float] = field(default_factory=list)
+    centre: Centre = field(default_factory=Centre)
+
+
+class Centring:
+    """Centres the numbers of examples, and finds the centres from the first rows.
+
+    A column is centred if each of the first rows has it, with a number or an empty cell. Others
+    stay as they are: what is left out of a row counts as 0, and must go on to do so.
+
+    >>> from chacha.sources.values.dict_reader import DictReader
+    >>> centring, reader = Centring(), DictReader(with_numbers=True)
+    >>> centring.turn_on()
+    >>> for year in (2020, 2021, 2022, 2023):
+    ...     centring.observe(reader.example({"year": year}))
+    >>> centring.fit()
+    >>> centring.apply(reader.example({"year": 2024})).line
+    '|year year:2.4997559e+0'
+    """
+
+    def __init__(self) -> None:
+        self.on = False
+        self._columns: dict[ColumnKey, _Column] = {}
+        self._rows = 0
+
+    def turn_on(self) -> None:
+        """Centre numeric columns from now on; to be called before the first example."""
+        self.on = True
+
+    @property
+    def centres(self) -> Mapping[ColumnKey, Centre]:
+        """How the columns of the first rows are learned, by group and hash."""
+        return {key: column.centre for key, column in self._columns.items()}
+
+    def set_centres(self, centres: Mapping[ColumnKey, Centre]) -> None:
+        """Turn centring on, with centres that are known."""
+        self.on = True
+        self._columns = {key: _Column(centre=centre) for key, centre in centres.items()}
+
+    def apply(self, example: Example) -> Example:
+        """Return the example with centred numbers; those at the centre are left out."""
+        if not self.on or not example.numbers:
+            return example
+        groups: dict[str, list[Feature]] = {}
+        reads: dict[ColumnKey, float] = {}
+        cells = _cells_by_group(example)
+        for group, features in example.groups.items():
+            merged: list[Feature] = []
+            for feature, number in _merged(group, features, cells.get(group, [])):
+                if number is None:
+                    merged.append(feature)
+                    continue
+                if number != number:  # missing
+                    continue
+                column = self._columns.get((group, feature.hashed))
+                value = (Centre() if column is None else column.centre).of(number)
+                if value != 0.0:
+                    merged.append(feature._replace(value=value))
+                    reads[group, feature.hashed] = number
+            groups[group] = merged
+        return replace(example.with_features(groups), numbers=(), reads=reads)
+
+    def observe(self, example: Example) -> None:
+        """Count one of the first rows."""
+        if not self.on:
+            return
+        self._rows += 1
+        for group, _, name, number in example.numbers:
+            key = group, hash_name(name, 0 if group == DEFAULT_GROUP else hash_name(group, 0))
+            column = self._columns.setdefault(key, _Column())
+            if column.given == self._rows:  # a row has it twice
+                continue
+            column.given = self._rows if column.given + 1 == self._rows else 0
+            if number == number:
+                column.sample.append(number)
+
+    def fit(self) -> None:
+        """Find the centres anew from the rows so far."""
+        for column in self._columns.values():
+            always = column.given == self._rows and bool(column.sample)
+            column.centre = centre_of(column.sample) if always else Centre()
+
+    def finish(self) -> None:
+        """Keep the centres for good."""
+        for column in self._columns.values():
+            column.sample = []
+
+
+def _cells_by_group(example: Example) -> dict[str, list[NumberCell]]:
+    cells: dict[str, list[NumberCell]] = {}
+    for cell in example.numbers:
+        cells.setdefault(cell.group, []).append(cell)
+    return cells
+
+
+def _merged(
+    group: str, features: list[Feature], cells: list[NumberCell]
+) -> Iterator[tuple[Feature, float | None]]:
+    """Yield the features of a row, those that are 0 or missing too, with what they were read as."""
+    seed = 0 if group == DEFAULT_GROUP else hash_name(group, 0)
+    rest, count = iter(features), 0
+    waiting = next(rest, None)
+    for _, position, name, number in cells:
+        while count < position and waiting is not None:
+            yield waiting, None
+            waiting, count = next(rest, None), count + 1
+        hashed = hash_name(name, seed)
+        there = number == number and float(np.float32(number)) != 0.0
+        if there and waiting is not None and waiting.hashed == hashed:
+            waiting = next(rest, None)
+        yield Feature(name, 0.0, hashed), number
+        count += 1
+    while waiting is not None:
+        yield waiting, None
+        waiting = next(rest, None)
