@@ -158,6 +158,11 @@ class RegressionLoss(_BuiltIn):
         """
         return value
 
+    @property
+    def level(self) -> float | None:
+        """The level of the quantile that is the best constant prediction; None if the mean is."""
+        return None
+
     def residual(self, raw: float, y: float) -> float:
         """Return the label less the prediction."""
         return y - self.served(raw)
@@ -212,6 +217,11 @@ class Quantile(RegressionLoss):
     def __post_init__(self) -> None:
         if not 0 < self.tau < 1:
             raise ConfigError(f"tau must lie between 0 and 1, got {self.tau}")
+
+    @property
+    def level(self) -> float:
+        """tau."""
+        return self.tau
 
     def loss(self, raw: float, y: float) -> float:
         """tau·(y - ŷ) if y is above ŷ, else (1 - tau)·(ŷ - y)."""
@@ -277,6 +287,10 @@ class BinaryLoss(_BuiltIn):
         For learners that know nothing of the loss.
         """
 
+    def constant(self, positive: float, negative: float) -> float:
+        """Return the best constant margin if labels 1 and -1 have these weights, both above 0."""
+        return self.raw(positive / (positive + negative))
+
     @abstractmethod
     def residual(self, raw: float, y: float) -> float:
         """Return the residual, on the scale of the margin."""
@@ -326,6 +340,10 @@ class Logistic(BinaryLoss):
         p = min(max(p, self.floor), 1.0 - self.floor)
         return math.log(p / (1.0 - p))
 
+    def constant(self, positive: float, negative: float) -> float:
+        """Return the log odds; no `floor` is needed."""
+        return math.log(positive) - math.log(negative)
+
     def loss(self, raw: float, y: float) -> float:
         """log(1 + exp(-y·margin))."""
         z = -y * raw
@@ -358,6 +376,10 @@ class Hinge(BinaryLoss):
     def raw(self, p: float) -> float:
         """Return 2p - 1."""
         return 2.0 * p - 1.0
+
+    def constant(self, positive: float, negative: float) -> float:
+        """Return the label of more weight; 0 if both have the same."""
+        return float(positive > negative) - float(positive < negative)
 
     def loss(self, raw: float, y: float) -> float:
         """max(0, 1 - y·margin)."""

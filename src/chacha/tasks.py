@@ -136,6 +136,12 @@ class Regression(Task):
         loss = self.loss_function
         return loss.raw(value) if isinstance(loss, RegressionLoss) else value
 
+    @property
+    def level(self) -> float | None:
+        """The level of the quantile that is the best constant prediction; None if the mean is."""
+        loss = self.loss_function
+        return loss.level if isinstance(loss, RegressionLoss) else None
+
 
 @dataclass(frozen=True)
 class Binary(Task):
@@ -152,6 +158,10 @@ class Binary(Task):
     def raw(self, p: float) -> float:
         """Return the raw prediction for a probability of label 1 that another learner gave."""
         return self.loss_function.raw(p)
+
+    def constant(self, positive: float, negative: float) -> float:
+        """Return the best constant raw prediction if labels 1 and -1 have these weights."""
+        return self.loss_function.constant(positive, negative)
 
 
 def task_of(loss: Loss) -> Regression | Binary:

@@ -12,8 +12,10 @@ import sys
 import threading
 import time
 from functools import partial
+from itertools import pairwise
 from multiprocessing import active_children
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -37,7 +39,7 @@ from chacha.compare.scores import to_json
 from chacha.compare.workers import OnShare, Task, Workers
 from chacha.errors import ConfigError
 from tests.support.command_line import cli
-from tests.support.comparisons import cli_without
+from tests.support.comparisons import LastLabel, cli_without
 
 STREAM = "synth:interactions,n=900,seed=4"
 FAST = ["naive", "random", "exhaustive", "paper"]
@@ -96,7 +98,7 @@ def test_every_method_does_what_the_library_does(tmp_path: Path) -> None:
             assert outcome.promotions == summary.promotions
             assert outcome.champion == str(summary.champion)
             assert [point.n for point in outcome.curve][-1] == 900
-            assert len(outcome.curve) == 200
+            assert len(outcome.curve) == 200 + 1, "and a point after 100 examples"
 
 
 def test_offline_is_frozen_after_a_fifth_and_compared_over_the_rest(tmp_path: Path) -> None:
@@ -120,6 +122,59 @@ def test_a_run_that_no_seed_changes_is_not_repeated(tmp_path: Path) -> None:
     assert len(files) == 1 + 1 + 1 + 3, "a profile, naive, exhaustive, three seeds of random"
 
 
+def weighted_stream(path: Path, count: int) -> str:
+    """Write lines of weights 0.5, 1 and 2, whose labels are products of their numbers."""
+    random = Random(6)
+    with path.open("w") as file:
+        for i in range(count):
+            a, b = random.uniform(-1, 1), random.uniform(-1, 1)
+            file.write(f"{a * b + 0.5 * a:.4f} {(0.5, 1, 2)[i % 3]} |a x:{a:.4f} |b y:{b:.4f}\n")
+    return str(path)
+
+
+def charges(
+    method: Method, settings: CommonSettings, name: str, seed: int
+) -> list[tuple[float, float]]:
+    """Return what a method is charged for each example, and its weight; 0 if it is not charged."""
+    examples = [e for e in chacha.open_source(name) if isinstance(e, chacha.Example)]
+    labels, weights = [e.label or 0.0 for e in examples], [e.weight for e in examples]
+    if method.name == "all-pairs":
+        settings = settings.with_fixed(chacha.Config(["ab"]))
+    model = settings.make_model(method, seed)
+    if method.name == "last":
+        losses = [(p - y) ** 2 for p, y in pairwise([float(seed), *labels])]
+    elif method.name == "offline":
+        frozen = -(-len(examples) // 5)
+        for example in examples[:frozen]:
+            model.learn_one(example)
+        losses = [(model.predict_one(e) - y) ** 2 for e, y in zip(examples, labels, strict=True)]
+        weights[:frozen] = [0.0] * frozen
+    else:
+        losses = [step.loss for step in model.steps(chacha.open_source(name))]
+    return list(zip(losses, weights, strict=True))
+
+
+@pytest.mark.parametrize("count", [1, 100, 101, 130, 1000])
+def test_the_loss_without_the_first_100_examples(tmp_path: Path, count: int) -> None:
+    name = weighted_stream(tmp_path / "w.vw", count)
+    methods = [METHODS[each] for each in ("naive", "chacha", "paper", "offline", "all-pairs")]
+    methods.append(Method("last", "", METHODS["naive"].make, learner=LastLabel))
+    settings = CommonSettings()
+    first = study(tmp_path / "cache", [name], methods, settings=settings).finish()
+    assert not first.failures
+    rows = to_json(method_scores(first.outcomes[name]))
+    for method in methods:
+        found = rows[method.name]["loss_from_100"]
+        assert len(found) == 3, "one for each seed"
+        for seed, loss in enumerate(found):
+            late = charges(method, settings, name, seed)[100:]
+            total, weight = sum(w * charge for charge, w in late), sum(w for _, w in late)
+            expected = pytest.approx(total / weight, rel=1e-9) if late else None
+            assert loss == expected, (method.name, seed)
+    again = study(tmp_path / "cache", [name], methods, settings=settings).finish()
+    assert to_json(method_scores(again.outcomes[name])) == rows, "it is cached"
+
+
 def without_time(result: dict[str, Any]) -> dict[str, Any]:
     for methods in result.values():
         for row in methods.values():
@@ -139,7 +194,7 @@ def test_an_interrupted_comparison_gives_the_same_when_repeated(tmp_path: Path) 
     process.send_signal(signal.SIGINT)
     assert process.wait(20) == 1
     cached = {path: path.stat().st_mtime_ns for path in cache_dir.rglob("[0-9a-f]*.json")}
-    assert len(cached) < 2 + 14, "something is left to do"
+    assert len(cached) < 2 + 16, "something is left to do"
     cli(*words, str(tmp_path / "again.json"), "--cache", str(cache_dir))
     cli(*words, str(tmp_path / "whole.json"), "--cache", str(tmp_path / "whole"))
     again, whole = (json.loads((tmp_path / f"{n}.json").read_text()) for n in ("again", "whole"))
@@ -351,7 +406,7 @@ def test_a_limit_and_the_logarithm_are_applied(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["-m", "naive,clever"], "there is no method 'clever'; choose from naive, random"),
+        (["-m", "naive,clever"], "there is no method 'clever'; choose from mean, naive, random"),
         (["-m", "river:LogisticRegression"], "is a classifier, and squared loss needs a regressor"),
         (["-m", "river:Clever"], "has no such class; "),
         (["-m", ","], "name at least one method"),
@@ -427,7 +482,7 @@ def test_the_table_is_data_and_goes_to_stdout(tmp_path: Path) -> None:
     done = cli(*words, "--methods", "naive,exhaustive,offline")
     assert f"{STREAM}: 200 examples" in done.stdout
     names = [line.split()[0] for line in done.stdout.splitlines()[2:]]
-    assert names == ["method", "naive", "exhaustive", "offline"]
+    assert names == ["method", "mean", "naive", "exhaustive", "offline"]
     assert "100% of all" in done.stderr
     done = cli(*words, "--json", "-", "-m", "paper")
     assert json.loads(done.stdout)[STREAM]["paper"]["relative"] is None

@@ -252,7 +252,7 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     words = ("compare", FRIED, "--methods", "naive,all-pairs,best-fixed", "--seeds", "2")
     done = cli(*words, "--cache", str(tmp_path / "cache"), "--json", str(tmp_path / "r.json"))
     names = [line.split()[0] for line in done.stdout.splitlines()[2:]]
-    assert names == ["method", "naive", "all-pairs", "best-fixed"]
+    assert names == ["method", "mean", "naive", "all-pairs", "best-fixed"]
     rows = json.loads((tmp_path / "r.json").read_text())[FRIED]
     least = min(grid_losses(FRIED, {}).values())
     assert rows["best-fixed"]["loss"] == [least, least]

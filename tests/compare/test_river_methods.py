@@ -21,7 +21,7 @@ from chacha.compare.scores import table_lines, to_json
 from chacha.errors import ConfigError
 from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile
 from tests.support.command_line import cli
-from tests.support.comparisons import cli_without, compare, outcome
+from tests.support.comparisons import LastLabel, cli_without, compare, outcome
 
 pytest.importorskip("river")
 FRIED = "synth:fried,n=250"
@@ -275,21 +275,6 @@ def test_the_cache_key_depends_on_the_version_of_river(
     assert len(list(tmp_path.rglob("*.json"))) == 1 + 2
 
 
-class LastLabel:
-    """A learner that predicts the previous label."""
-
-    def __init__(self, loss: Loss, seed: int) -> None:
-        self.label = float(seed)
-
-    def predict(self, example: Example) -> float:
-        return self.label
-
-    def learn(self, example: Example) -> None:
-        self.label = example.label or 0.0
-
-    def close(self) -> None: ...
-
-
 def test_a_custom_learner_and_one_that_is_frozen(tmp_path: Path) -> None:
     make = method_named("naive").make
     custom = Method("last", "", make, learner=LastLabel)
@@ -312,9 +297,9 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     )
     head, *body = done.stdout.splitlines()[2:]
     assert head.split()[:3] == ["method", "loss", "accuracy"]
-    assert [line.split()[0] for line in body] == methods
+    assert [line.split()[0] for line in body] == ["mean", *methods]
     rows = json.loads((tmp_path / "r.json").read_text())[name]
-    assert list(rows) == methods
+    assert list(rows) == ["mean", *methods]
     assert all(len(row["metrics"]["accuracy"]) == 2 for row in rows.values())
     assert rows["river:LogisticRegression"]["promotions"] == 0
     page = (tmp_path / "r.html").read_text()

@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from chacha import Example
 from chacha.compare import Comparison, Outcome, Stream, Study
+from chacha.losses import Loss
 
 
 def compare(
@@ -23,6 +25,21 @@ def outcome(comparison: Comparison, method: str) -> Outcome:
     assert not comparison.failures
     (methods,) = comparison.outcomes.values()
     return methods[method][0]
+
+
+class LastLabel:
+    """A learner that predicts the previous label, and the seed at first."""
+
+    def __init__(self, loss: Loss, seed: int) -> None:
+        self.label = float(seed)
+
+    def predict(self, example: Example) -> float:
+        return self.label
+
+    def learn(self, example: Example) -> None:
+        self.label = example.label or 0.0
+
+    def close(self) -> None: ...
 
 
 def cli_without(module: str, *arguments: str) -> str:

@@ -37,6 +37,7 @@ from chacha.cli.outputs import JsonResult, check_distinct
 from chacha.cli.parse import default_tune, parse_features, parse_init, parse_tune
 from chacha.cli.terminal import MessageConsole
 from chacha.compare import METHODS, CommonSettings, Comparison, Stream, Study, method_scores
+from chacha.compare.methods import FLOOR
 from chacha.compare.result_cache import default_cache_dir
 from chacha.compare.scores import table_lines, to_json
 from chacha.config.describe import describe
@@ -60,7 +61,11 @@ def compare(
     log_target: LogTarget,
     methods: Annotated[
         str,
-        typer.Option("--methods", "-m", help=f"Comma list of {', '.join(METHODS)}, river:NAME."),
+        typer.Option(
+            "--methods",
+            "-m",
+            help=f"Comma list of {', '.join(METHODS)}, river:NAME; {FLOOR} is always run.",
+        ),
     ] = DEFAULT,
     seeds: Annotated[int, typer.Option(min=1, help="The number of seeds.")] = 5,
     seed: Annotated[int, typer.Option(min=0, help="The first seed.")] = 0,
@@ -103,7 +108,7 @@ def compare(
         settings = CommonSettings(budget, space, parse_init(init or []), loss_named(loss), pool)
         study = Study(
             [Stream(name, table, form, log_target, on_bad, limit) for name in source],
-            [word.strip() for word in methods.split(",") if word.strip()],
+            _method_names(methods),
             seeds,
             first_seed=seed,
             settings=settings,
@@ -137,6 +142,12 @@ def compare(
         print(f"chacha: {failure}", file=sys.stderr)
     if comparison.failures:
         raise typer.Exit(1)
+
+
+def _method_names(text: str) -> list[str]:
+    """Return the methods of a comma list; the floor comes first where it is not named."""
+    names = [word.strip() for word in text.split(",") if word.strip()]
+    return [FLOOR, *names] if names and FLOOR not in names else names
 
 
 def _space(tune: str | None, features: str | None, pool: LivePool) -> Space:

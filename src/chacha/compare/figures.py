@@ -25,6 +25,7 @@ except ImportError as error:
 __all__ = ["STYLES", "curve_of", "curves_figure", "draw_curves", "save", "svg_text"]
 
 STYLES: dict[str, dict[str, Any]] = {
+    "mean": {"color": "#aaaaaa"},
     "naive": {"color": "#333333", "linestyle": "--"},
     "random": {"color": "#cc79a7"},
     "exhaustive": {"color": "#0072b2", "linestyle": "-."},

@@ -11,9 +11,9 @@ from functools import partial
 from typing import Any
 
 from chacha.compare.methods import Method
-from chacha.compare.outcome import CurvePoint, Outcome
+from chacha.compare.outcome import EARLY, CurvePoint, Outcome
 from chacha.compare.result_cache import ResultCache, cache_key
-from chacha.compare.runs import FixedRun, RunPlan, TunedRun
+from chacha.compare.runs import FixedRun, LabelsOnly, RunPlan, TunedRun
 from chacha.compare.workers import OnShare
 from chacha.config.config import Config
 from chacha.config.describe import describe
@@ -274,6 +274,8 @@ class Job:
     def _pass(self, settings: CommonSettings, on_share: OnShare) -> Outcome:
         run = self._open_run(settings)
         source = self.stream.open(run.reader, self.profile.shift(self.stream.log_target))
+        if not self.method.uses_features:
+            source = LabelsOnly(source)
         plan = RunPlan(self.profile.examples, self.checkpoints, self.frozen, self.stream.on_bad)
         began = cpu_seconds()
         curve: list[CurvePoint] = []
@@ -304,4 +306,5 @@ class Job:
     def checkpoints(self) -> list[int]:
         """The numbers of examples after which the curve has points."""
         n, parts = self.profile.examples, range(1, CURVE_POINTS + 1)
-        return sorted({math.ceil(n * k / CURVE_POINTS) for k in parts} | ({self.frozen} - {0}))
+        evenly = {math.ceil(n * k / CURVE_POINTS) for k in parts}
+        return sorted(evenly | {at for at in (self.frozen, EARLY) if 0 < at < n})

@@ -13,6 +13,7 @@ from typing import Any
 
 from chacha.compare.fixed_configs import RATES, all_pairs, bins_grid, rate_grid
 from chacha.compare.river_methods import PREFIX, describe_river, river_class, river_learner
+from chacha.compare.running_mean import running_mean
 from chacha.config.config import Config
 from chacha.config.space import Space
 from chacha.errors import ConfigError
@@ -28,7 +29,10 @@ from chacha.rules.paper.comparators import (
     WithoutChampion,
 )
 
-__all__ = ["METHODS", "Method", "SeedUse", "method_named"]
+__all__ = ["FLOOR", "METHODS", "Method", "SeedUse", "method_named"]
+
+FLOOR = "mean"
+"""The method that every other must beat; `chacha compare` always runs it."""
 
 
 class SeedUse(Enum):
@@ -71,7 +75,8 @@ class Method:
       with the CPU seconds of all. `fixed_derived` returns more of them where features are tuned.
     - `tunes_features` says whether the method can tune features; others are not asked to.
     - `learner` returns a learner, given the loss and a seed. It predicts on the scale of the
-      loss and takes the place of the model; `make` then only validates the settings.
+      loss and takes the place of the model; `make` then only validates the settings. If it
+      needs labels and weights only, `uses_features` is False, which saves time on tables.
     - `version` names what the results depend on besides chacha; it is part of the cache key.
 
     >>> METHODS["random"].make(budget=3, seed=1).settings["algorithm"]
@@ -90,6 +95,7 @@ class Method:
     fixed_derived: Callable[[Config, Sequence[str]], Sequence[Config]] | None = None
     tunes_features: bool = False
     learner: Callable[[Loss, int], Learner] | None = None
+    uses_features: bool = True
     version: str = ""
 
     def is_seeded(self, space: Space) -> bool:
@@ -106,6 +112,15 @@ class Method:
 METHODS = {
     method.name: method
     for method in (
+        Method(
+            FLOOR,
+            "the mean of the labels so far, without features: what every method must beat",
+            _naive,
+            SeedUse.NEVER,
+            cost=10.0,
+            learner=running_mean,
+            uses_features=False,
+        ),
         Method("naive", "the initial configuration alone", _naive, SeedUse.NEVER, cost=1.0),
         Method(
             "random",
@@ -175,8 +190,8 @@ def method_named(name: str) -> Method:
     "River's LinearRegression, its inputs scaled by River's StandardScaler"
     >>> method_named("clever")
     Traceback (most recent call last):
-    chacha.errors.ConfigError: there is no method 'clever'; choose from naive, random, \
-exhaustive, chacha, paper, flaml, aggressive, no-champion, offline, all-pairs, best-fixed, \
+    chacha.errors.ConfigError: there is no method 'clever'; choose from mean, naive, \
+random, exhaustive, chacha, paper, flaml, aggressive, no-champion, offline, all-pairs, best-fixed, \
 river:NAME
     """
     if name.startswith(PREFIX):

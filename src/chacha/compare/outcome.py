@@ -9,7 +9,10 @@ from typing import Any, NamedTuple
 
 from chacha.errors import DataError
 
-__all__ = ["CurvePoint", "Outcome"]
+__all__ = ["EARLY", "CurvePoint", "Outcome"]
+
+EARLY = 100
+"""The number of first examples that `loss_from_100` leaves out; every curve has a point there."""
 
 
 class CurvePoint(NamedTuple):
@@ -44,8 +47,15 @@ class Outcome:
         """The mean progressive loss of the served predictions."""
         return self.loss_since(0)
 
+    @property
+    def loss_from_100(self) -> float:
+        """The mean progressive loss from the 101st example on; NaN if there is no such example."""
+        return self.loss_since(EARLY)
+
     def loss_since(self, n: int) -> float:
-        """Return the mean loss after the first `n` examples.
+        """Return the mean loss after the first `n` examples; NaN if none is charged after them.
+
+        It begins at the last point of the curve up to `n`.
 
         >>> curve = (CurvePoint(2, 1.0, 2.0), CurvePoint(4, 4.0, 4.0))
         >>> Outcome(4, 2, "", 0.1, curve).loss_since(2)

@@ -15,11 +15,13 @@ from chacha.losses import Loss
 from chacha.model import ChaCha
 from chacha.pools.base import Learner, LivePool, SequentialPool, learn_many
 from chacha.rules.progressive_loss import ProgressiveLoss
-from chacha.sources import DictReader, OnBad, Skipped, Source, good_examples
+from chacha.sources import Bad, DictReader, OnBad, Skipped, Source, good_examples
+from chacha.sources.formats.vw_file import vw_rows
+from chacha.sources.tables.blocks import TableBlock, TextBlock, blocks_of
 from chacha.streaming import NO_LIMIT
 from chacha.tasks import task_of
 
-__all__ = ["FixedRun", "RunPlan", "TunedRun"]
+__all__ = ["FixedRun", "LabelsOnly", "RunPlan", "TunedRun"]
 
 BATCH = 256
 """The number of examples that a pool learns in one call, at most."""
@@ -154,3 +156,37 @@ class FixedRun:
         """The means of the loss's other metrics."""
         weight = self._served.weight
         return {name: total / weight for name, total in self._sums.items()} if weight > 0 else {}
+
+
+class LabelsOnly:
+    """A source for learners that use no features: rows of tables have a label and a weight only.
+
+    To make the features would take many times as long as to learn. Lines of VW text are parsed all
+    the same, since what is wrong with a line may be in its features.
+
+    >>> import chacha
+    >>> source = LabelsOnly(chacha.open_source("synth:fried,n=2"))
+    >>> [(round(example.label, 2), example.weight, example.groups) for example in source]
+    [(14.16, 1.0, {}), (5.43, 1.0, {})]
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.source, self.name, self.endless = source, source.name, source.endless
+
+    def __iter__(self) -> Iterator[Example | Bad]:
+        for item in blocks_of(self.source):
+            if isinstance(item, TextBlock):
+                yield from vw_rows(item)
+            elif isinstance(item, TableBlock):
+                yield from _label_rows(item)
+            else:
+                yield item
+
+
+def _label_rows(block: TableBlock) -> Iterator[Example | Bad]:
+    labels, weights = block.labels.tolist(), block.weights
+    block.on_taken(len(labels), len(block.bad) < len(labels))
+    each_weight = [1.0] * len(labels) if weights is None else weights.tolist()
+    for row, (label, weight) in enumerate(zip(labels, each_weight, strict=True)):
+        bad = block.bad.get(row)
+        yield Example({}, "|", label, weight, place=block.place(row)) if bad is None else bad

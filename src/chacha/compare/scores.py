@@ -35,7 +35,7 @@ class MethodScores(NamedTuple):
     `relative` is the mean loss divided by naive's; it is None if naive did not run. `score` is
     None unless naive and exhaustive ran and differ. ± is the standard deviation over all seeds
     (divided by their number, as in the paper). `metrics` are the loss's other metrics, each with
-    a value for every seed.
+    a value for every seed. `loss_from_100` is the loss without the first 100 examples.
     """
 
     loss: Sequence[float]
@@ -46,6 +46,7 @@ class MethodScores(NamedTuple):
     promotions: float
     cpu_seconds: float
     metrics: Mapping[str, Sequence[float]] = {}
+    loss_from_100: Sequence[float] = ()
 
     def cells(self, accuracy: bool = False) -> tuple[str, ...]:
         """Return the cells of a table: mean ± sd, promotions and CPU seconds.
@@ -119,7 +120,10 @@ def _scores(method: str, outcomes: Mapping[str, Sequence[Outcome]]) -> MethodSco
     promotions = fmean(outcome.promotions for outcome in seeds)
     cpu = fmean(outcome.cpu_seconds for outcome in seeds)
     metrics = {name: [outcome.metrics[name] for outcome in seeds] for name in seeds[0].metrics}
-    return MethodScores(losses, relative, relative_sd, score, score_sd, promotions, cpu, metrics)
+    late = [outcome.loss_from_100 for outcome in seeds]
+    return MethodScores(
+        losses, relative, relative_sd, score, score_sd, promotions, cpu, metrics, late
+    )
 
 
 def to_json(scores: Mapping[str, MethodScores]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from chacha.data.example import Example
 from chacha.sources.base import Bad, Source, is_table
-from chacha.sources.formats.vw_file import vw_row
+from chacha.sources.formats.vw_file import vw_rows
 from chacha.sources.tables.blocks import Block, TableBlock, TextBlock, blocks_of
 
 __all__ = ["LogLabels", "LogTarget"]
@@ -54,7 +54,7 @@ class LogLabels:
         """Yield the rows in blocks; lines of text come by themselves."""
         for item in blocks_of(self.source):
             if isinstance(item, TextBlock):
-                yield from self._lines(item)
+                yield from map(self._row, vw_rows(item))
             elif isinstance(item, TableBlock):
                 yield self._columns(item)
             else:
@@ -75,14 +75,6 @@ class LogLabels:
         if math.isnan(log):
             return self._refusal(row.place or self.name, label)
         return row.with_label(float(np.float32(log)))
-
-    def _lines(self, block: TextBlock) -> Iterator[Example | Bad]:
-        at = block.begin
-        while at < block.end:
-            line, at = block.line(at)
-            row = vw_row(line, block.place)
-            block.lines += 1
-            yield self._row(row)
 
     def _columns(self, block: TableBlock) -> TableBlock:
         shifted = block.labels.astype(np.float32).astype(np.float64) + self.shift
