@@ -127,9 +127,8 @@ class ChaCha:
         )
         claim_moves(spec.rules)
         self.pool = pool
-        self._intake = Intake(
-            spec.task, spec.space.features, spec.initial, with_numbers=spec.scaling is not None
-        )
+        centred = spec.scaling is not None and spec.scaling.columns
+        self._intake = Intake(spec.task, spec.space.features, spec.initial, with_numbers=centred)
         self._driver = make_driver(
             spec.algorithm,
             pool,
@@ -530,7 +529,7 @@ class ChaCha:
         """
         if isinstance(x, Mapping):
             self._intake.reader.fix_groups(x)
-            self._driver.start_derivation()
+            self._driver.start_columns()
 
 
 def _pass_if_not_acquired(error: RuntimeError) -> None:

@@ -83,21 +83,21 @@ class StreamPass:
         usable = good_examples(self.source, self.on_bad, self.skipped, self.prepare)
         for example in islice(usable, None if self._left == NO_LIMIT else self._left):
             with self.driver.lock:
-                self._start_derivation()
+                self._start_columns()
                 step = self.driver.learn(example)
             yield step
 
-    def _start_derivation(self) -> None:
+    def _start_columns(self) -> None:
         """Rows of tables have columns that groups can be derived from."""
         if is_table(self.source):
-            self.driver.start_derivation()
+            self.driver.start_columns()
 
     def _blocks(self, driver: NativeDriver, record: bool) -> Iterator[Chunk]:
         if self._left <= 0:
             return
         for item in blocks_of(self.source):
             with driver.lock:
-                self._start_derivation()
+                self._start_columns()
             if isinstance(item, TextBlock):
                 yield from self._text(driver, item, record)
             elif isinstance(item, TableBlock):

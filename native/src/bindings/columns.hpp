@@ -77,7 +77,8 @@ void add_numbers(PyBlock& block, std::size_t part, const std::string& name, Arra
 
 void add_cells(PyBlock& block, std::size_t part, Integers cell_of, const Words& starts,
                const Words& hashes, const Floats& values, const Words& missing_hashes,
-               const Floats& missing_values) {
+               const Floats& missing_values, const std::optional<Doubles>& numbers,
+               const std::string& name) {
   if (cell_of.shape(0) != block.block.rows) {
     throw std::invalid_argument("a column of another length");
   }
@@ -101,6 +102,12 @@ void add_cells(PyBlock& block, std::size_t part, Integers cell_of, const Words& 
     throw std::invalid_argument("as many values as hashes");
   }
   set_missing(column, missing_hashes, missing_values);
+  if (numbers) {
+    if (numbers->shape(0) != column.values.size()) throw std::invalid_argument("too few numbers");
+    column.cell_numbers.assign(numbers->data(), numbers->data() + numbers->shape(0));
+    column.name = name;
+    column.hash = hash_name(name, group_seed(block.groups.at(part)));
+  }
   block.arrays.push_back(nb::cast(cell_of));
   block.block.parts.at(part).columns.push_back(std::move(column));
 }
@@ -173,7 +180,7 @@ void bind_columns(nb::module_& module) {
 
   block
       .def("add_cells", &add_cells, "part"_a, "cell_of"_a, "starts"_a, "hashes"_a, "values"_a,
-           "missing_hashes"_a, "missing_values"_a)
+           "missing_hashes"_a, "missing_values"_a, "numbers"_a = nb::none(), "name"_a = "")
       .def(
           "name_cells",
           [](PyBlock& self,

@@ -123,7 +123,7 @@ void bind_contest(nb::class_<PyEngine>& type) {
       .def_prop_ro(
           "block_ends",
           [](PyEngine& self) {
-            return self.locked([](Engine& engine) { return engine.contest().block_ends(); });
+            return self.locked([](Engine& engine) { return engine.calls_test(); });
           },
           "Whether the next example may fill a block, which is when a custom test is called.")
       .def(

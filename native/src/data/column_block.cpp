@@ -36,9 +36,15 @@ void Column::append_cell(std::size_t row, Example& example) const {
     const auto cell = static_cast<std::size_t>(cell_of[row]);
     for (std::uint32_t i = starts[cell]; i < starts[cell + 1]; ++i) {
       example.add(hashes[i], values[i]);
+      if (has_numeric_cells()) example.add_read(cell_numbers[i]);
     }
     return;
   }
+  if (has_numeric_cells() && !name.empty()) example.add_number(hash, kNoNumber);
+  append_missing(example);
+}
+
+void Column::append_missing(Example& example) const {
   for (std::size_t i = 0; i < missing_hashes.size(); ++i) {
     example.add(missing_hashes[i], missing_values[i]);
   }

@@ -13,7 +13,7 @@ namespace chacha {
 
 // One column of a block: a number per row, or a cell per row with any number of features.
 struct Column {
-  std::string name;  // of a column of numbers
+  std::string name;  // of a column with one number a row; else empty
   std::uint32_t hash = 0;
   const float* numbers = nullptr;   // NaN: missing
   const double* doubles = nullptr;  // as `numbers`; rounded to the nearest float
@@ -23,10 +23,12 @@ struct Column {
   std::vector<std::uint32_t> starts;      // first feature of each cell, and the end of the last
   std::vector<std::uint32_t> hashes;
   std::vector<float> values;
+  std::vector<double> cell_numbers;  // as `values`; of cells whose features are numbers, also 0
   std::vector<std::uint32_t> missing_hashes;  // features of a missing cell
   std::vector<float> missing_values;
 
   bool has_numbers() const { return cell_of == nullptr; }
+  bool has_numeric_cells() const { return !cell_numbers.empty(); }
   // Writes the numbers of `count` rows from `row` on to `out`.
   void copy(std::size_t row, std::size_t count, float* out) const;
   void copy(std::size_t row, std::size_t count, double* out) const;
@@ -34,6 +36,8 @@ struct Column {
   double number(std::size_t row) const;
   // Adds the features of the cell of a row, which may be missing.
   void append_cell(std::size_t row, Example& example) const;
+  // Adds the features of a missing cell.
+  void append_missing(Example& example) const;
 };
 
 // The columns by group. Labels, weights and columns belong to the caller.

@@ -147,6 +147,8 @@ class Engine {
                          double share, double rate);
   void set_contest(ContestState state);
   const Contest& contest() const { return contest_; }
+  // Whether the next example may fill a block, which is when a test is called.
+  bool calls_test() const { return first_rows_.is_open() || contest_.block_ends(); }
   Screen& screen() { return screen_; }
   // The prediction that is served, from what all models predicted last.
   double served_now() const;

@@ -146,10 +146,20 @@ void RowReader::order_by_letter() {
 void RowReader::find_centres() {
   if (tile_.centres.size() == tile_.columns.size() && tile_.centring == centring_.version()) return;
   tile_.centres.assign(tile_.columns.size(), Centre());
+  tile_.cell_values.assign(tile_.columns.size(), {});
   for (const auto& [part, begin] : tile_.parts) {
     for (std::size_t i = 0; i < part->columns.size(); ++i) {
-      if (!part->columns[i].has_numbers()) continue;
-      tile_.centres[begin + i] = centring_.of(part->group, part->columns[i].hash);
+      const Column& column = part->columns[i];
+      if (column.has_numbers()) {
+        tile_.centres[begin + i] = centring_.of(part->group, column.hash);
+      } else if (column.has_numeric_cells()) {
+        std::vector<float>& values = tile_.cell_values[begin + i];
+        for (std::size_t k = 0; k < column.values.size(); ++k) {
+          const Centre centre = centring_.of(part->group, column.hashes[k]);
+          const float value = centred(centre, column.cell_numbers[k]);
+          values.push_back(is_there(value) ? value : kAbsent);
+        }
+      }
     }
   }
   tile_.centring = centring_.version();
@@ -171,10 +181,7 @@ bool RowReader::read_all(std::size_t row, Example& example) {
       const double number = column.number(row);
       finite &= !is_infinite(static_cast<float>(number));
       example.add_number(column.hash, number);
-      if (number == number) continue;
-      for (std::size_t i = 0; i < column.missing_hashes.size(); ++i) {
-        example.add(column.missing_hashes[i], column.missing_values[i]);
-      }
+      if (number != number) column.append_missing(example);
     }
     example.close();
   }
@@ -228,13 +235,21 @@ std::size_t RowReader::hole_cost(std::uint32_t column, bool in_place) const {
   return tile_.columns.size();
 }
 
+// What the only feature of a cell was read as.
+double RowReader::read_cell(const Column& column, std::size_t row) {
+  if (!column.has_numeric_cells() || column.cell_of[row] < 0) return kWords;
+  const std::uint32_t at = column.starts[static_cast<std::size_t>(column.cell_of[row])];
+  return at < column.cell_numbers.size() ? column.cell_numbers[at] : kWords;
+}
+
 // Writes what the columns in place were read as; `read` has room for it.
 void RowReader::write_reads(std::size_t row, Example& example) const {
   if (!centring_.on()) return;
   const double* read = tile_.read.data() + (row - tile_.row);
   double* out = example.read.data();
   for (const std::uint32_t column : tile_.present) {
-    *out++ = tile_.columns[column]->has_numbers() ? read[column * kTileRows] : kWords;
+    const Column& each = *tile_.columns[column];
+    *out++ = each.has_numbers() ? read[column * kTileRows] : read_cell(each, row);
   }
 }
 
@@ -283,7 +298,26 @@ RowReader::Cell RowReader::cell(std::uint32_t number, float value, std::size_t r
   const std::uint32_t begin = column.starts[static_cast<std::size_t>(cell)];
   const std::uint32_t end = column.starts[static_cast<std::size_t>(cell) + 1];
   if (end == begin) return {0, kAbsent, false};
-  return {column.hashes[begin], column.values[begin], end > begin + 1};
+  const std::vector<float>& values =
+      centred_cells(number) ? tile_.cell_values[number] : column.values;
+  return {column.hashes[begin], values[begin], end > begin + 1};
+}
+
+// Adds the features of a cell with several of them.
+void RowReader::append_cell(std::uint32_t number, std::size_t row, Example& example) const {
+  const Column& column = *tile_.columns[number];
+  const std::int32_t cell = column.has_numbers() ? -1 : column.cell_of[row];
+  if (cell < 0 || !centred_cells(number)) {
+    column.append_cell(row, example);
+    return;
+  }
+  const std::vector<float>& values = tile_.cell_values[number];
+  const auto at = static_cast<std::size_t>(cell);
+  for (std::uint32_t i = column.starts[at]; i < column.starts[at + 1]; ++i) {
+    if (is_absent(values[i])) continue;
+    example.add(column.hashes[i], values[i]);
+    example.add_read(column.cell_numbers[i]);
+  }
 }
 
 // Reads a row whatever its shape. Columns that were seen before keep their places, unless the row
@@ -372,13 +406,14 @@ bool RowReader::read_cells(std::size_t row, bool keep_places, Example& example) 
       const bool there = is_there(feature.value);
       const bool in_place = feature.several || there || (keep_places && tile_.seen[number] != 0);
       if (feature.several) {
-        column.append_cell(row, example);
+        append_cell(number, row, example);
         one_each = false;
       } else if (in_place) {
         if (there) tile_.hash_of[number] = feature.hash;
         example.add(tile_.hash_of[number], there ? feature.value : kAbsent);
-        if (centring_.on() && column.has_numbers()) {
-          example.add_read(tile_.read[number * kTileRows + (row - tile_.row)]);
+        if (centring_.on()) {
+          example.add_read(column.has_numbers() ? tile_.read[number * kTileRows + (row - tile_.row)]
+                                                : read_cell(column, row));
         }
       }
       if (keep_places && !there && !feature.several) tile_.holes += hole_cost(number, in_place);
@@ -407,8 +442,8 @@ void RowReader::add_given(std::size_t row) {
 std::size_t RowReader::bytes() const {
   std::size_t total =
       bytes_of(tile_.parts, tile_.parts_by_letter, tile_.given, tile_.columns, tile_.numbers,
-               tile_.read, tile_.centres, tile_.table_parts, tile_.seen, tile_.hash_of,
-               tile_.presence, tile_.present, tile_.left_out, tile_.empty_groups);
+               tile_.read, tile_.centres, tile_.cell_values, tile_.table_parts, tile_.seen,
+               tile_.hash_of, tile_.presence, tile_.present, tile_.left_out, tile_.empty_groups);
   for (const Bank::TablePart& part : tile_.table_parts) total += bytes_of(part.hashes);
   return total;
 }

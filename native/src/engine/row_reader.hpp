@@ -77,10 +77,11 @@ class RowReader {
     std::vector<const Column*> columns;           // of `parts`
     std::size_t row = 0, rows = 0;
     Pod<float> numbers;
-    Pod<double> read;             // the same before they were centred
-    std::vector<Centre> centres;  // by column
-    std::uint64_t centring = 0;   // its version
-    bool all_numbers = false;     // and groups of one letter are neighbours
+    Pod<double> read;                             // the same before they were centred
+    std::vector<Centre> centres;                  // by column
+    std::vector<std::vector<float>> cell_values;  // by column: centred, of numeric cells
+    std::uint64_t centring = 0;                   // its version
+    bool all_numbers = false;                     // and groups of one letter are neighbours
     std::vector<Bank::TablePart> table_parts;
     std::uint64_t table_number = 0;      // changes with `table_parts`
     std::vector<char> seen;              // by column: it had a feature in a row that was learned
@@ -108,6 +109,11 @@ class RowReader {
   bool read_numbers(std::size_t row, bool keep_places, Example& example);
   bool read_cells(std::size_t row, bool keep_places, Example& example);
   void find_centres();
+  bool centred_cells(std::uint32_t column) const {
+    return centring_.on() && tile_.columns[column]->has_numeric_cells();
+  }
+  static double read_cell(const Column& column, std::size_t row);
+  void append_cell(std::uint32_t column, std::size_t row, Example& example) const;
   void write_reads(std::size_t row, Example& example) const;
   Cell cell(std::uint32_t column, float number, std::size_t row) const;
   bool has_many_holes() const { return 3 * tile_.holes > 2 * tile_.present.size(); }

@@ -71,7 +71,7 @@ Centre Centring::of(std::uint32_t group, std::uint32_t hash) const {
 }
 
 void Centring::apply(Example& example) const {
-  if (example.read.empty()) return;
+  if (!on_ || example.read.empty()) return;
   std::uint32_t n = 0;
   for (Run& run : example.runs) {
     const std::uint32_t begin = n;

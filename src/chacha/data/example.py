@@ -156,9 +156,10 @@ class Example:
         {'bins(a,16)': (), 'log(a)': (Feature(name='x', value=0.5, hashed=...),)}
         """
         derived = {name: tuple(self.derived.get(name, ())) for name in names}
-        if type(self.derived) is dict and not self.derived and not derived and self.row is None:
+        plain = type(self.derived) is dict and not self.derived and not derived
+        if plain and self.row is None and not self.numbers and not self.reads:
             return self
-        return replace(self, derived=derived, row=None)
+        return replace(self, derived=derived, row=None, numbers=(), reads={})
 
     def without(self, names: Collection[str]) -> Example:
         """Return the example without some of its groups; the text of the others is unchanged.

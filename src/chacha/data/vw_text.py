@@ -251,13 +251,14 @@ def show_label(value: float) -> tuple[str, float]:
     >>> show_label(0.1), show_label(1 / 3)
     (('0.1', 0.10000000149011612), ('0.3333333333333333e+0', 0.3333333432674408))
     """
-    text, exact = show_exactly(value)
-    if float(text) == value:
-        return text, exact
+    short, exact = show_exactly(value)
+    if float(short) == value:
+        return short, exact
     text = repr(float(value))
     if "e" in text:
         text = np.format_float_positional(value, unique=True, trim="0")
-    return f"{text}e+0", exact
+    text += "e+0"
+    return (text if read_number(text) == exact else short), exact
 
 
 _show_whole = lru_cache(maxsize=2 * SMALL_WHOLE)(_show)

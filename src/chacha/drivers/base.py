@@ -143,16 +143,21 @@ class Driver(ABC):
         """
 
     @property
-    def derivation_pending(self) -> bool:
-        """Whether groups will be derived once rows of tables or dicts arrive."""
-        return self._pending_policy is not None
+    def columns_pending(self) -> bool:
+        """Whether numbers are centred or groups derived once rows of tables or dicts arrive."""
+        return self._pending_policy is not None or self._centring_pending
 
-    def start_derivation(self) -> None:
-        """Derive groups from the next example on, if the policy allows it, and centre numbers.
+    @property
+    def _centring_pending(self) -> bool:
+        centred = self.scaling is not None and self.scaling.columns
+        return centred and not self._centring and self.examples == 0
+
+    def start_columns(self) -> None:
+        """Centre numbers and derive groups from the next example on, as the policies say.
 
         Called when the first row of a table or the first dict arrives. Later calls do nothing.
         """
-        if self.scaling is not None and not self._centring and self.examples == 0:
+        if self._centring_pending:
             self._turn_on_centring()
             self._centring = True
         self._start_derivation()

@@ -37,7 +37,9 @@ def native_block(block: TableBlock) -> NativeBlock:
             if isinstance(column, NumberColumn):
                 native.add_numbers(part, column.name, column.values, *missing)
             elif isinstance(column, CellColumn):
-                native.add_cells(part, column.cell_of, *_cells(column.cells), *missing)
+                cells = _cells(column.cells)
+                numbers = _numbers(column) if column.numeric else None
+                native.add_cells(part, column.cell_of, *cells, *missing, numbers, column.name)
             else:
                 native.add_cells(part, *native_words(column), *missing)
     parts = list(block.groups.values())
@@ -52,6 +54,11 @@ def _names(columns: Sequence[BlockColumn], row: int) -> list[tuple[int, str]]:
         features = column.missing if isinstance(column, NumberColumn) else column.features(row)
         names += [(feature.hashed, column_name(feature)) for feature in features]
     return names
+
+
+def _numbers(column: CellColumn) -> Any:
+    """Return the numbers of all cells, before they are rounded."""
+    return np.array([feature.value for cell in column.cells for feature in cell], np.float64)
 
 
 def _arrays(features: Sequence[Feature]) -> tuple[Any, Any]:

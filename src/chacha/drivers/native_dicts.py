@@ -103,7 +103,7 @@ class FastPath:
             y = float(y)
         if type(x) is str:
             return driver.step(driver.engine.learn_line, x, y, weight)
-        if type(x) is dict and not self._reader.kinds and not driver.derivation_pending:
+        if type(x) is dict and not self._reader.kinds and not driver.columns_pending:
             learn = driver.engine.learn_dict
             for plan in self._plans:
                 if (decisions := driver.step(learn, plan, x, y, weight)) is not None:
@@ -119,7 +119,7 @@ class FastPath:
         try:
             if type(x) is str:
                 asked = engine.ask_line(x)
-            elif type(x) is dict and not self._reader.kinds and not driver.derivation_pending:
+            elif type(x) is dict and not self._reader.kinds and not driver.columns_pending:
                 for plan in self._plans:
                     if (asked := engine.ask_dict(plan, x)) is not None:
                         break
@@ -146,7 +146,7 @@ class FastPath:
         For labels and weights for which :meth:`tell` returns None, such as NumPy's numbers.
         """
         weight = None if same_weight else checked.weight
-        decisions = self.tell(pending, checked.label, weight)
+        decisions = self.tell(pending, checked.target_or_label, weight)
         if decisions is None:
             assert self._driver is not None
             raise self._driver.refused()

@@ -178,7 +178,9 @@ class PythonDriver(Driver):
             self._observe_label(self._scaled, y)
         first_row: Example | None = None
         if self._first_rows.is_open:
-            first_row = replace(example, derived=example_for(self.pool, complete).derived)
+            supplied = example.groups.keys() - complete.groups.keys()  # as derived groups
+            first_row = example.without(supplied) if supplied else example
+            first_row = replace(first_row, derived=example_for(self.pool, complete).derived)
         now = self.pool.learn(example_for(self.pool, complete))
         decisions = self._take_unreported()
         if forecast is None:
@@ -268,7 +270,7 @@ class PythonDriver(Driver):
         t, live, champion = state.t, len(algorithm.live(state)), state.champion
         for example in map(self._numbers.apply, self._first_rows.rows):
             y, weight = self._label_of(example), example.weight
-            raw, *_ = [pool.learn(example) for pool in pools]
+            raw, *_ = [pool.learn(example_for(pool, example)) for pool in pools]
             self._charge_rules(self.task.score(raw, champion, raw[champion], y, weight))
             screen.learn(example, self._residual(raw[champion], y), live)
         state.t = t

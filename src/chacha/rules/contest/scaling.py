@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from chacha.config.arguments import whole_number
+from chacha.config.arguments import check_part, whole_number
 
 __all__ = ["Scaling"]
 
@@ -22,6 +22,8 @@ class Scaling:
     rows
         The number of first rows that show the scale. After 1, 2, 4, ... of them, all models
         begin again and learn them on the scale known by then.
+    columns
+        Whether numeric columns are centred and scaled, or only labels are.
 
     Examples
     --------
@@ -30,6 +32,8 @@ class Scaling:
     """
 
     rows: int = 64
+    columns: bool = True
 
     def __post_init__(self) -> None:
         whole_number("rows", self.rows, 1, most=MOST_ROWS)
+        check_part("columns", self.columns, bool, "True")

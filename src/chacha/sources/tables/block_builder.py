@@ -9,6 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from chacha.data.example import Feature
+from chacha.data.vw_text import hash_name
 from chacha.errors import BadExample
 from chacha.sources.base import Bad
 from chacha.sources.spec import Kind
@@ -25,6 +27,7 @@ from chacha.sources.tables.columns import EMPTY, Cell, DistinctCells, make_cells
 from chacha.sources.tables.missing_cells import missing_columns
 from chacha.sources.tables.numbers import number_array, zero_copy_numbers
 from chacha.sources.tables.schema import Schema
+from chacha.sources.values.cells import NUMERIC
 
 __all__ = ["table_block"]
 
@@ -37,11 +40,13 @@ def table_block(
     rows_before: int,
     codes: BlockCodes | None = None,
     offer_missing: bool = False,
+    with_numbers: bool = False,
 ) -> TableBlock:
     """Return the rows of a batch as a block; errors become its bad rows.
 
     The words of some columns become `codes`, when all errors are known. With `offer_missing`,
-    the empty cells are features of groups behind the others.
+    the empty cells are features of groups behind the others. With `with_numbers`, cells with
+    numbers, such as dates, have those that are 0 as well.
 
     >>> from chacha.sources.tables.batch import Batch
     >>> from chacha.sources.values.dict_reader import DictReader
@@ -55,7 +60,7 @@ def table_block(
     """
     coded = codes.columns if codes is not None else set()
     columns: dict[str, BlockColumn] = {
-        name: _column(batch, schema, name, kinds[name], missing)
+        name: _column(batch, schema, name, kinds[name], missing, with_numbers)
         for name in schema.slots
         if name not in coded
     }
@@ -104,7 +109,12 @@ def _cells(
 
 
 def _column(
-    batch: CheckedBatch, schema: Schema, name: str, kind: Kind, missing: Mapping[str, Cell]
+    batch: CheckedBatch,
+    schema: Schema,
+    name: str,
+    kind: Kind,
+    missing: Mapping[str, Cell],
+    with_numbers: bool,
 ) -> BlockColumn:
     column = batch.columns[name]
     group, feature = schema.slots[name]
@@ -123,5 +133,16 @@ def _column(
         for row, cell in enumerate(cells.by_row(EMPTY)):
             if isinstance(cell, BadExample):
                 batch.add_error(row, name, cell)
-    features = [() if isinstance(c, BadExample) else c.features for c in cells.cells]
-    return CellColumn(features, cells.cell_of, empty)
+    numeric = with_numbers and kind in NUMERIC
+    features = [_features(cell, seed, numeric) for cell in cells.cells]
+    single = kind in (Kind.NUMBER, Kind.BOOLEAN)
+    return CellColumn(features, cells.cell_of, empty, numeric, feature if single else "")
+
+
+def _features(cell: Cell | BadExample, seed: int, numeric: bool) -> Sequence[Feature]:
+    """Return the features of a cell; with `numeric`, those of value 0 too."""
+    if isinstance(cell, BadExample):
+        return ()
+    if not numeric:
+        return cell.features
+    return [Feature(name, value, hash_name(name, seed)) for name, value in cell.numbers]

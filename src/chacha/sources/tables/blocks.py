@@ -75,6 +75,8 @@ class CellColumn:
     cells: Sequence[Sequence[Feature]]
     cell_of: NDArray[np.int32]
     missing: Sequence[Feature] = ()
+    numeric: bool = False  # the features are numbers, also those of value 0
+    name: str = ""  # of the only number of a cell, if cells have one
 
     def features(self, row: int) -> Sequence[Feature]:
         """Return the features of a row.

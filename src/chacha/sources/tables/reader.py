@@ -177,7 +177,16 @@ class TableReader:
         kinds = {**dict.fromkeys(self._columns.undecided, Kind.NUMBER), **self.kinds}
         offer_missing = self.reader.offers_missing(self.spec)
         try:
-            block = table_block(checked, self.schema, kinds, missing, before, codes, offer_missing)
+            block = table_block(
+                checked,
+                self.schema,
+                kinds,
+                missing,
+                before,
+                codes,
+                offer_missing,
+                self.reader.with_numbers,
+            )
         except BadExample:  # too many categories; row by row, each is reported in its place
             yield from self._rows(batch)
             return
