@@ -26,7 +26,7 @@ GROUPS = "abcdefghij"
 TARGET = "y"
 PRODUCTS = ("ab", "cd", "ef", "gh", "ij", "ac", "bd", "eg", "fh")
 ROWS = {"fried": 40_768, "mv": 40_768, "pol": 15_000}
-NUMBERS_AND_WORDS = chacha.TableSpec(target=TARGET)
+NUMBERS_AND_WORDS = chacha.TableSpec(target=TARGET, most_groups=len(GROUPS))
 Cells = list[list[str]]
 
 

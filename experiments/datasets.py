@@ -10,7 +10,8 @@ from pathlib import Path
 from chacha import TableSpec
 from chacha.compare import Stream
 from chacha.errors import ConfigError
-from chacha.sources import Categories, LogTarget
+from chacha.sources import Categories, GroupBy, LogTarget
+from chacha.sources.spec import MOST_GROUPS
 
 __all__ = [
     "LISTED",
@@ -113,5 +114,10 @@ def _in_folder(folder: Path, wanted: str, numbers: Sequence[int] = ()) -> Iterat
 
 def stream_of(data: DataSet, limit: int) -> Stream:
     """Return the data set as the paper reads it (`--paper-protocol`)."""
-    table = TableSpec(target=data.target, categories=Categories.CODE)
+    table = TableSpec(
+        target=data.target,
+        most_groups=MOST_GROUPS,
+        group_by=GroupBy.ORDER,
+        categories=Categories.CODE,
+    )
     return Stream(data.source, table, log_target=LogTarget.AUTO, limit=limit)

@@ -143,15 +143,16 @@ def test_dry_run_prints_how_a_source_is_interpreted(tmp_path: Path) -> None:
     assert cli("run", str(path), "--dry-run").stdout == (
         f"{path}: CSV, delimiter ';', line 1 names the columns, decimal ','\n"
         "target: tip\n"
+        "3 columns: one group each\n"
         "column  type      group  first values\n"
-        "when    datetime  when   2026-11-15 08:00, 2026-11-16 07:00\n"
         "km      number    km     1,5, 3,0\n"
+        "when    datetime  when   2026-11-15 08:00, 2026-11-16 07:00\n"
         "zone    category  zone   Bronx\n"
         "the first examples as VW text:\n"
-        "  2.0 |when when.year:2026.0 when.month:11.0 when.day:15.0 when.weekday:6.0 "
-        "when.hour:8.0 |km km:1.5 |zone zone=Bronx\n"
-        "  4.0 |when when.year:2026.0 when.month:11.0 when.day:16.0 when.hour:7.0 "
-        "|km km:3.0 |zone\n"
+        "  2.0 |km km:1.5 |when when.year:2026.0 when.month:11.0 when.day:15.0 when.weekday:6.0 "
+        "when.hour:8.0 |zone zone=Bronx\n"
+        "  4.0 |km km:3.0 |when when.year:2026.0 when.month:11.0 when.day:16.0 when.hour:7.0 "
+        "|zone\n"
         "among the first 1000 rows, 1 not a number; first: "
         f"{path}: row 2, column 'tip': the cell is 'x'; the target must be numbers (or name one of "
         "two classes: --positive)\n"
@@ -234,9 +235,9 @@ def test_flags_that_describe_a_table(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.stdout.splitlines() == [
         "1.0 2.0 'a|day day.year:2026.0 day.month:11.0 day.day:15.0 day.weekday:6.0 "
-        "|user user_zip=10115 user_age:31.0",
+        "|user user_age:31.0 user_zip=10115",
         "-1.0 'b|day day.year:2026.0 day.month:11.0 day.day:16.0 "
-        "|user user_zip=10117 user_age=missing",
+        "|user user_age=missing user_zip=10117",
     ]
     for flags, message in (
         (["--type", "day=week"], "--type needs COLUMN=TYPE"),

@@ -177,7 +177,7 @@ def test_dicts_lines_and_order() -> None:
         rng.shuffle(mixed)
         assert one.predict_one(x) == other.predict_one(dict(mixed))
         assert one.learn_one(x, y) == other.learn_one(dict(mixed), y)
-    assert len(one.observed.groups) == 8, "15 features in parts of two"
+    assert len(one.observed.groups) == 15, "one group each"
     grouped = model(pool=ReferencePool())
     grouped.learn_one({"user": {"age": 3.0, "id": "u1"}, "item": {"id": "i9"}}, 1.0)
     assert list(grouped.observed.groups) == ["item", "user"]

@@ -18,8 +18,8 @@ from tests.support.sources import bad, good, shown, write
 
 
 def test_a_row_that_is_bad_elsewhere_does_not_decide(tmp_path: Path) -> None:
-    text = "c,x,w,y\n" + ",1,1,1\n" * 150 + "abc,{},1\n3,5,1,1\n"
-    for cells, spec in (("hello,1", TableSpec()), ("1,-1", TableSpec(weight="w"))):
+    text = "c,x,z,y\n" + ",1,1,1\n" * 150 + "abc,{},1\n3,5,1,1\n"
+    for cells, spec in (("hello,1", TableSpec()), ("1,-1", TableSpec(weight="z"))):
         path = write(tmp_path / "t.csv", text.format(cells))
         assert shown(path, spec)[-1].startswith("1.0 |c c:3.0 |x x:5.0")
     text = "c,x,y\n" + ",hello,1\n" * 60 + "1,5,1\n" * 50
@@ -69,7 +69,7 @@ def test_rows_that_are_bad_by_a_decision_do_not_decide(tmp_path: Path) -> None:
     across = "a,b,c,y\n" + "0,,,1\n" * 120 + "1,1e400,5,1\n2,,x,1\n"
     assert shown(write(tmp_path / "b.csv", across))[-1] == "1.0 |a a:2.0 |b |c c=x"
     early = "km,c,y\n1,true,1\n2,true,1\nx,red,1\n"
-    assert shown(write(tmp_path / "c.csv", early))[0] == "1.0 |km km |c c"
+    assert shown(write(tmp_path / "c.csv", early))[0] == "1.0 |c c |km km"
     model = ChaCha.paper(pool=NativePool())
     never = write(tmp_path / "d.csv", "a,b,y\n1,1e400,1\n2,,1\n3,,2\n")
     model.run(never, on_bad=OnBad.SKIP)

@@ -20,7 +20,8 @@ import chacha
 from chacha import ChaCha, NativePool, TableSpec, open_source
 from chacha.errors import ConfigError, SourceError
 from chacha.sources import Categories, CsvDialect, GroupBy, Kind, Missing
-from tests.support.sources import bad, good
+from chacha.sources.spec import MOST_NAMED_GROUPS
+from tests.support.sources import bad, good, shown
 from tests.support.table_files import COLORS, DAYS, RNG, ROWS, TABLE, VIP, WRITERS, X
 
 # JSON's fields go by sorted name, a table's columns by order; ARFF knows no booleans.
@@ -42,9 +43,9 @@ EXPECTED = same(open_source(TABLE, SPEC))
 def test_a_table_of_every_kind() -> None:
     first = good(open_source(TABLE, SPEC))[1]
     assert [feature.name for group in first.groups.values() for feature in group] == [
-        "trip%20distance",
-        "n",
         f"color={COLORS[1].replace(' ', '%20').replace(':', '%3A')}",
+        "n",
+        "trip%20distance",
         *(["vip"] if VIP[1] else []),
         *(
             f"when.{part}"
@@ -117,6 +118,10 @@ def test_numpy_scipy_and_labels_beside() -> None:
     )
     dense = open_source(many.toarray(), y=y[:40])
     assert same(open_source(many, y=y[:40])) == same(dense)
+    assert list(good(dense)[0].groups) == [f"g{i}" for i in range(MOST_NAMED_GROUPS)]
+    ten = TableSpec(most_groups=10)
+    dense, by_ten = open_source(many.toarray(), ten, y=y[:40]), open_source(many, ten, y=y[:40])
+    assert same(by_ten) == same(dense)
     assert sorted(good(dense)[0].groups) == list("abcdefghij")
     model = ChaCha.paper(pool=NativePool())
     assert model.run(matrix, y).examples == ROWS
@@ -154,12 +159,12 @@ def test_structs_and_nested_objects_are_groups(tmp_path: Path) -> None:
     expected = "1.0 | hour:5.0 |item id=i%201 |user age:31.0 geo.lat:1.5"
     assert good(open_source(path))[0].line == expected
     table = pa.Table.from_pylist(rows)
-    assert same(open_source(table)) == same(open_source(path))
+    assert shown(table) == shown(path)
     explicit = TableSpec(groups={"all": ("user.*",)})
     assert good(open_source(table, explicit))[0].line == (
-        "1.0 |all user.age:31.0 user.geo.lat:1.5 |rest item.id=i%201 hour:5.0"
+        "1.0 |rest hour:5.0 item.id=i%201 |all user.age:31.0 user.geo.lat:1.5"
     )
-    assert same(open_source(table, explicit)) == same(open_source(path, explicit))
+    assert shown(table, explicit) == shown(path, explicit)
 
 
 def test_lists_are_vectors_and_other_types_are_refused() -> None:
@@ -194,11 +199,11 @@ def test_arrow_types_of_all_kinds() -> None:
     )
     line = good(open_source(table, TableSpec(group_by=GroupBy.PREFIX)))[0].line
     assert line == (
-        "1.0 |f16 f16:0.5 |u8 u8:7.0 |dec dec:1.25"
+        "1.0 |bytes bytes=w |cat cat=b"
         " |date date.year:2026.0 date.month:11.0 date.day:15.0 date.weekday:6.0"
-        " |time time.hour:10.0 time.minute:42.0"
+        " |dec dec:1.25 |f16 f16:0.5 |large large=w |nothing"
         " |ns ns.year:1970.0 ns.month ns.day ns.weekday:3.0 ns.hour"
-        " |span span:120.0 |cat cat=b |large large=w |bytes bytes=w |nothing"
+        " |span span:120.0 |time time.hour:10.0 time.minute:42.0 |u8 u8:7.0"
     )
 
 
@@ -207,20 +212,20 @@ def test_pandas_columns_of_mixed_values_are_text() -> None:
         {"m": [1, 2, "3", None, 5], "c": pd.Categorical(list("abaab")), "y": range(5)}
     )
     assert [row.line for row in good(open_source(frame))] == [
-        "0.0 |m m |c c=a",
-        "1.0 |m m:2.0 |c c=b",
-        "2.0 |m m:3.0 |c c=a",
-        "3.0 |m |c c=a",
-        "4.0 |m m:5.0 |c c=b",
+        "0.0 |c c=a |m m",
+        "1.0 |c c=b |m m:2.0",
+        "2.0 |c c=a |m m:3.0",
+        "3.0 |c c=a |m",
+        "4.0 |c c=b |m m:5.0",
     ]
 
 
 def test_groups_by_column_prefix_and_pattern() -> None:
     table = pa.table({"user_age": [1.5], "user.id": ["u"], "item_id": ["i"], "z": [2], "y": [1]})
     by_prefix = open_source(table, TableSpec(group_by=GroupBy.PREFIX))
-    assert good(by_prefix)[0].line == ("1.0 |user user_age:1.5 user.id=u |item item_id=i |z z:2.0")
+    assert good(by_prefix)[0].line == "1.0 |item item_id=i |user user.id=u user_age:1.5 |z z:2.0"
     by_pattern = open_source(table, TableSpec(groups={"u": ("user*",), "i": ("item_id",)}))
-    assert good(by_pattern)[0].line == "1.0 |u user_age:1.5 user.id=u |i item_id=i |rest z:2.0"
+    assert good(by_pattern)[0].line == "1.0 |i item_id=i |u user.id=u user_age:1.5 |rest z:2.0"
     with pytest.raises(ConfigError, match="is in two groups"):
         list(open_source(table, TableSpec(groups={"u": ("user*",), "i": ("*_id", "user.id")})))
     with pytest.raises(ConfigError, match=r"--type names column 'zz'.*the columns are: user_age"):
@@ -256,17 +261,17 @@ def test_types_are_recognised_and_overridden(tmp_path: Path) -> None:
     )
     first, second = (row.line for row in good(open_source(path)))
     assert first == (
-        "1.0 |zip zip:10115.0 |ok ok |day day.year:2026.0 day.month:11.0 day.day:15.0 "
-        "day.weekday:6.0 |note note=the note=quick note=brown note=fox note=jumps"
+        "1.0 |day day.year:2026.0 day.month:11.0 day.day:15.0 day.weekday:6.0 "
+        "|note note=the note=quick note=brown note=fox note=jumps |ok ok |zip zip:10115.0"
     )
-    assert "|ok |day" in second
+    assert "|ok |zip" in second
     assert "day.hour:8.0 day.minute:30.0" in second
     assert "note=the:2.0 note=lazy note=dog:2.0" in second
     spec = TableSpec(
         kinds={"zip": Kind.CATEGORY, "o*": Kind.CATEGORY, "note": Kind.CATEGORY}, ignore=("day",)
     )
     assert good(open_source(path, spec))[0].line == (
-        "1.0 |zip zip=10115 |ok ok=true |note note=the%20quick%20brown%20fox%20jumps"
+        "1.0 |note note=the%20quick%20brown%20fox%20jumps |ok ok=true |zip zip=10115"
     )
 
 

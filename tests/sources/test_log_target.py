@@ -99,7 +99,8 @@ def test_the_protocol_on_the_command_line(tmp_path: Path) -> None:
     path = csv(tmp_path / "t.csv")
     words = ("run", str(path), "-q", "--json", "-")
     by_name = json.loads(cli(*words, "--paper-protocol").stdout)
-    by_hand = json.loads(cli(*words, "--categories", "code", "--log-target", "auto").stdout)
+    flags = ("--namespaces", "10", "--categories", "code", "--log-target", "auto")
+    by_hand = json.loads(cli(*words, *flags).stdout)
     assert by_name["settings"]["log_shift"] == 0.0
     for volatile in ("seconds", "cpu_seconds", "peak_rss_mb"):
         del by_name[volatile], by_hand[volatile]

@@ -22,7 +22,7 @@ from chacha.errors import ConfigError, SourceError
 from tests.support.sources import TEXT, good, lines
 
 TABLE = pa.table({"x": [1.5, 2.5], "c": ["u", "v"], "y": [1.0, 2.0]})
-ROWS = ["1.0 |x x:1.5 |c c=u", "2.0 |x x:2.5 |c c=v"]
+ROWS = ["1.0 |c c=u |x x:1.5", "2.0 |c c=v |x x:2.5"]
 
 
 class Store(BaseHTTPRequestHandler):

@@ -80,9 +80,9 @@ def table(path: Path, text: str) -> str:
 def test_a_table_becomes_examples(tmp_path: Path) -> None:
     path = table(tmp_path / "t.csv", "hour,city,tip\n8,Rome,1.5\n 9 ,New York,2\n,Rome,0\n")
     assert [row.line for row in good(open_source(path))] == [
-        "1.5 |hour hour:8.0 |city city=Rome",
-        "2.0 |hour hour:9.0 |city city=New%20York",
-        "0.0 |hour |city city=Rome",
+        "1.5 |city city=Rome |hour hour:8.0",
+        "2.0 |city city=New%20York |hour hour:9.0",
+        "0.0 |city city=Rome |hour",
     ]
 
 
@@ -181,7 +181,7 @@ def test_a_quote_inside_a_cell_is_a_letter(tmp_path: Path) -> None:
     assert len(good(open_source(path))) == 40_001
     path = table(tmp_path / "u.csv", 'x,t,y\n1,5" disc,2\n' + "1,a,2\n" * 100_000)
     few = list(itertools.islice(open_source(path), 150))
-    assert next(row.line for row in few if isinstance(row, Example)) == '2.0 |x x |t t=5"%20disc'
+    assert next(row.line for row in few if isinstance(row, Example)) == '2.0 |t t=5"%20disc |x x'
 
 
 def test_a_quote_that_never_closes_is_named(tmp_path: Path) -> None:
@@ -222,9 +222,9 @@ def test_a_column_that_stays_empty_is_decided_late_also_after_another_table() ->
 def test_padded_empty_cells_are_empty(tmp_path: Path) -> None:
     path = table(tmp_path / "t.csv", "x,t,y\n5,a,1\n3, NA,2\n NA ,c,3\n")
     assert [row.line for row in good(open_source(path))] == [
-        "1.0 |x x:5.0 |t t=a",
-        "2.0 |x x:3.0 |t",
-        "3.0 |x |t t=c",
+        "1.0 |t t=a |x x:5.0",
+        "2.0 |t |x x:3.0",
+        "3.0 |t t=c |x",
     ]
 
 

@@ -7,14 +7,21 @@ from itertools import islice
 
 from chacha.data.example import Example
 from chacha.data.vw_text import DEFAULT_GROUP
-from chacha.sources import Bad, Files, Skipped, Source
+from chacha.sources import Bad, Files, GroupBy, Skipped, Source, TableSpec
 from chacha.sources.tables.reader import TableReader
+from chacha.sources.values.dict_reader import DictReader
 
 __all__ = ["show_source"]
 
 ROWS = 1000  # rows that are read
 EXAMPLES = 3
 MOST_CHARACTERS = 60  # of the last column
+HOW = {
+    GroupBy.NAME: "by name",
+    GroupBy.ORDER: "in order",
+    GroupBy.COLUMN: "by column",
+    GroupBy.PREFIX: "by prefix",
+}
 
 
 def show_source(source: Source) -> None:
@@ -42,6 +49,10 @@ def description_lines(source: Source, examples: list[Example]) -> Iterator[str]:
     if isinstance(table, TableReader):
         yield from column_lines(table)
     elif examples:
+        reader = getattr(inner, "reader", None)
+        if isinstance(reader, DictReader) and reader.grouping is not None:  # flat records
+            group_of = reader.grouping.groups
+            yield groups_line(len(group_of), len({*group_of.values()}), how(reader.spec), "field")
         yield "group     features of the first example"
         for group, features in examples[0].groups.items():
             name = "(no name)" if group == DEFAULT_GROUP else group
@@ -63,6 +74,9 @@ def column_lines(table: TableReader) -> Iterator[str]:
     for role, name in (("weight", spec.weight), ("tag", spec.tag)):
         if name is not None:
             yield f"{role}: {name}"
+    schema = table.schema
+    by = how(spec) if schema.grouping is not None else "by struct"
+    yield groups_line(len(schema.features), len(schema.layout), by)
     rows = [("column", "type", "group", "first values")]
     for column, (group, _) in table.schema.slots.items():
         kind = table.kinds.get(column)
@@ -73,6 +87,23 @@ def column_lines(table: TableReader) -> Iterator[str]:
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
         yield "  ".join([*cells, row[3]]).rstrip()
+
+
+def how(spec: TableSpec) -> str:
+    """Return how a spec puts columns into groups, in words."""
+    return "as given" if spec.groups else HOW[spec.grouped_by]
+
+
+def groups_line(columns: int, groups: int, how: str, noun: str = "column") -> str:
+    """Return the line that tells how columns formed groups.
+
+    >>> groups_line(48, 48, "by name"), groups_line(120, 64, "by name")
+    ('48 columns: one group each', '120 columns in 64 groups, by name')
+    """
+    counted = f"{columns} {noun}{'s' if columns != 1 else ''}"
+    if columns == groups:
+        return f"{counted}: one group each"
+    return f"{counted} in {groups} group{'s' if groups != 1 else ''}, {how}"
 
 
 def _cut(text: str) -> str:

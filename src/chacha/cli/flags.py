@@ -25,7 +25,7 @@ from chacha.sources import (
     TableSpec,
 )
 from chacha.sources.formats.detect import format_of_name
-from chacha.sources.spec import MOST_GROUPS, NULLS
+from chacha.sources.spec import MOST_GROUPS, MOST_NAMED_GROUPS, NULLS
 
 __all__ = [
     "BudgetFlag",
@@ -141,15 +141,26 @@ def table_spec(
         _table_option("VALUE", "Two classes: this value of the target is 1, others are -1."),
     ] = None,
     namespaces: Annotated[
-        int, _table_option("N", "At most this many groups of columns, in order.", min=1)
-    ] = 10,
+        int | None,
+        _table_option(
+            "N",
+            "At most this many groups of columns, in order; with --group-by name, by name.",
+            min=1,
+            show_default=f"{MOST_NAMED_GROUPS} by name",
+        ),
+    ] = None,
     group: Annotated[
         list[str] | None,
         _table_option("NAME=COL,COL", "A group of columns or patterns; repeatable."),
     ] = None,
     group_by: Annotated[
-        GroupBy, _table_option(None, "Groups by order, by column, or by prefix (user_age).")
-    ] = GroupBy.ORDER,
+        GroupBy | None,
+        _table_option(
+            None,
+            "Groups by name, by order, by column, or by prefix (user_age).",
+            show_default="name; order with --namespaces",
+        ),
+    ] = None,
     type_: Annotated[
         list[str] | None,
         _table_option(
@@ -195,7 +206,7 @@ def table_spec(
     >>> table_spec(type_=["zip=category", "day=datetime:%d/%m/%Y"]).formats
     {'day': '%d/%m/%Y'}
     """
-    if group and group_by is not GroupBy.ORDER:
+    if group and group_by is not None:
         raise ConfigError("--group and --group-by exclude each other")
     kinds, formats = _types(type_ or [])
     return TableSpec(
@@ -252,14 +263,17 @@ def paper_protocol(sources: Sequence[str], table: TableSpec, form: Format | None
 
     VW text and built-in streams have groups already, so nothing changes for them.
 
-    >>> paper_protocol(["a.csv"], TableSpec(), None).categories
-    <Categories.CODE: 'code'>
+    >>> table = paper_protocol(["a.csv"], TableSpec(), None)
+    >>> table.categories, table.group_by, table.most_groups
+    (<Categories.CODE: 'code'>, <GroupBy.ORDER: 'order'>, 10)
     >>> paper_protocol(["a.csv"], TableSpec(most_groups=3), None)
     Traceback (most recent call last):
     chacha.errors.ConfigError: --paper-protocol has 10 groups of columns in their order; leave \
 --namespaces, --group and --group-by out
     """
-    if not table.groups_as(TableSpec()):
+    in_order = replace(table, groups={}, group_by=GroupBy.ORDER, most_groups=MOST_GROUPS)
+    given = table.changed() & {"groups", "group_by", "most_groups"}
+    if given and not table.groups_as(in_order):
         raise ConfigError(
             f"--paper-protocol has {MOST_GROUPS} groups of columns in their order; leave "
             "--namespaces, --group and --group-by out"
@@ -267,7 +281,7 @@ def paper_protocol(sources: Sequence[str], table: TableSpec, form: Format | None
     grouped = [known for known in Format if "categories" not in known.entry.settings]
     if all(s.startswith("synth:") or (form or format_of_name(s)) in grouped for s in sources):
         return table
-    return replace(table, categories=Categories.CODE)
+    return replace(in_order, categories=Categories.CODE)
 
 
 def target_flags(

@@ -132,7 +132,7 @@ def run(
         "on_bad": on_bad and on_bad.value,
         "log_target": log_target.value,
         "baseline": baseline,
-        "table": describe(table),
+        "table": describe(table.explicit()),
     }
     display = RunDisplay(model, Spacing(spacing), quiet)
     stream = _open(model, source, table, form, log_target, on_bad)

@@ -12,7 +12,7 @@ __all__ = ["MOST_PAIRS", "RATES", "all_pairs", "bins_grid", "rate_grid"]
 
 RATES = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 """The learning rates of best-fixed, each with the initial interactions and with all pairs."""
-MOST_PAIRS = 2000  # products of one model
+MOST_PAIRS = 2016  # products of one model: the pairs of 64 groups, which tables have by default
 KNOTS = 16
 
 

@@ -85,7 +85,7 @@ class Stream:
         """Return the settings that a result depends on, besides the content."""
         form = self.form or format_of_name(self.name)
         return {
-            "table": describe(self.table),
+            "table": describe(self.table.explicit()),
             "format": form and form.value,
             "on_bad": self.on_bad and self.on_bad.value,
             "log_target": self.log_target.value,

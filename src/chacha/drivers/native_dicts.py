@@ -145,10 +145,11 @@ class FastPath:
 
         For labels and weights for which :meth:`tell` returns None, such as NumPy's numbers.
         """
+        assert self._driver is not None
         weight = None if same_weight else checked.weight
-        decisions = self.tell(pending, checked.target_or_label, weight)
+        y = checked.label if self._driver.scaling is None else checked.target_or_label
+        decisions = self.tell(pending, y, weight)
         if decisions is None:
-            assert self._driver is not None
             raise self._driver.refused()
         return decisions
 

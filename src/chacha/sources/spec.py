@@ -6,10 +6,11 @@ import math
 import re
 import string
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from enum import Enum
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from chacha.data.vw_text import DEFAULT_GROUP, escape
@@ -19,25 +20,34 @@ from chacha.sources.csv_dialect import CsvDialect
 __all__ = [
     "DEFAULT_TABLE",
     "MOST_GROUPS",
+    "MOST_NAMED_GROUPS",
     "NULLS",
     "Categories",
     "GroupBy",
     "Kind",
     "Missing",
     "TableSpec",
+    "group_labels",
     "listed",
     "missing_group",
+    "named_groups",
     "names",
+    "natural_order",
     "parts",
     "refuse_unused",
     "sequential_groups",
 ]
 
+MOST_NAMED_GROUPS = 64
+"""The most groups of columns that are divided by name."""
 MOST_GROUPS = 10
+"""The most groups of columns that are divided in order, as in the paper."""
 NULLS = ("", "NA", "N/A", "n/a", "null", "NULL", "None", "?")
 DETECTED_DIALECT = CsvDialect()
 T = TypeVar("T")
 _PREFIX = re.compile(r"[_.:/\- ]")
+_DIGITS = re.compile("([0-9]+)")
+MOST_KEYS = 1 << 14  # names whose place in the natural order is kept
 
 
 class Categories(Enum):
@@ -100,8 +110,10 @@ class GroupBy(Enum):
     <GroupBy.PREFIX: 'prefix'>
     """
 
+    NAME = "name"
+    """One group each; where these are more than `most_groups`, neighbours by name together."""
     ORDER = "order"
-    """In order, into at most `most_groups` groups of equal size."""
+    """In the order of the table, into at most `most_groups` groups of equal size."""
     COLUMN = "column"
     """Each column is a group."""
     PREFIX = "prefix"
@@ -112,7 +124,8 @@ class GroupBy(Enum):
 class TableSpec:
     """How the columns of a table, or the fields of a record, become examples.
 
-    Wherever a column is named, a pattern may be given instead: `pixel*`.
+    Columns are sorted by name, so that their order does not matter, unless they are grouped in
+    order. Wherever a column is named, a pattern may be given instead: `pixel*`.
 
     Parameters
     ----------
@@ -125,9 +138,11 @@ class TableSpec:
     positive
         For two classes: this value of the target is 1, every other is -1.
     most_groups
-        The columns, in order, are divided into at most this many groups.
+        At most this many groups of columns: by default 64 by name, 10 in order. If it is given
+        without `group_by`, the columns are divided in their order.
     group_by
-        How columns are put into groups: in order, by column, or by prefix.
+        How columns are put into groups: by name (the default), in order, by column, or by
+        prefix.
     groups
         Group -> its columns, instead of `group_by`. Other columns form the group `rest`.
     kinds
@@ -152,14 +167,16 @@ class TableSpec:
     --------
     >>> TableSpec(target="y", most_groups=2).group_columns(["u", "v", "w"])
     {'u': 'a', 'v': 'a', 'w': 'b'}
+    >>> TableSpec(target="y").group_columns(["w", "u"])
+    {'u': 'u', 'w': 'w'}
     """
 
     target: str | None = None
     weight: str | None = None
     tag: str | None = None
     positive: Any = None
-    most_groups: int = MOST_GROUPS
-    group_by: GroupBy = GroupBy.ORDER
+    most_groups: int | None = None
+    group_by: GroupBy | None = None
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     kinds: Mapping[str, Kind] = field(default_factory=dict)
     formats: Mapping[str, str] = field(default_factory=dict)
@@ -172,13 +189,14 @@ class TableSpec:
 
     def __post_init__(self) -> None:
         given: Any = self
-        if not isinstance(given.most_groups, int) or self.most_groups < 1:
-            raise ConfigError(f"most_groups must be at least 1, got {given.most_groups!r}")
+        most = given.most_groups
+        if most is not None and (not isinstance(most, int) or most < 1):
+            raise ConfigError(f"most_groups must be at least 1, got {most!r}")
         for name in ("ignore", "drop", "nulls"):
             if isinstance(getattr(self, name), str):
                 raise ConfigError(f"{name} must be a tuple of names, got {getattr(self, name)!r}")
         for what, kind in (
-            (given.group_by, GroupBy),
+            (self.grouped_by, GroupBy),
             (given.categories, Categories),
             (given.missing, Missing),
             (given.csv, CsvDialect),
@@ -204,10 +222,38 @@ class TableSpec:
         """Return whether a column is left out, by its name or with the struct it is in."""
         return any(names(pattern, column) for pattern in (*self.ignore, *self.drop))
 
+    @property
+    def grouped_by(self) -> GroupBy:
+        """How columns are put into groups, if `groups` does not say it."""
+        if self.group_by is not None:
+            return self.group_by
+        return GroupBy.NAME if self.most_groups is None else GroupBy.ORDER
+
+    @property
+    def group_limit(self) -> int:
+        """The most groups of columns that are divided by name or in order."""
+        if self.most_groups is not None:
+            return self.most_groups
+        return MOST_GROUPS if self.grouped_by is GroupBy.ORDER else MOST_NAMED_GROUPS
+
+    @property
+    def sorts_columns(self) -> bool:
+        """Whether columns are sorted by name, so that their order does not matter."""
+        return bool(self.groups) or self.grouped_by is not GroupBy.ORDER
+
+    def explicit(self) -> TableSpec:
+        """Return the same spec with the defaults of its groups filled in, for reports.
+
+        >>> spec = TableSpec().explicit()
+        >>> spec.group_by, spec.most_groups
+        (<GroupBy.NAME: 'name'>, 64)
+        """
+        return replace(self, group_by=self.grouped_by, most_groups=self.group_limit)
+
     def groups_as(self, other: TableSpec) -> bool:
         """Return whether another spec puts columns into the same groups."""
-        settings = (self.groups, self.group_by, self.most_groups)
-        return settings == (other.groups, other.group_by, other.most_groups)
+        settings = (self.groups, self.grouped_by, self.group_limit)
+        return settings == (other.groups, other.grouped_by, other.group_limit)
 
     def changed(self) -> set[str]:
         """Return the names of the fields that differ from their defaults."""
@@ -227,11 +273,18 @@ class TableSpec:
         """Return how a column's dates are written, if the spec says so."""
         return _first(column, self.formats)
 
-    def group_columns(self, columns: list[str]) -> dict[str, str]:
-        """Return column -> group."""
+    def in_order(self, columns: Iterable[str]) -> list[str]:
+        """Return columns sorted by name, or as they are if their order matters."""
+        return sorted(columns, key=natural_order) if self.sorts_columns else list(columns)
+
+    def group_columns(self, columns: Iterable[str]) -> dict[str, str]:
+        """Return column -> group, in the order of the columns in an example."""
+        columns = self.in_order(columns)
         if not self.groups:
-            if self.group_by is GroupBy.ORDER:
-                return sequential_groups(columns, self.most_groups)
+            if self.grouped_by is GroupBy.NAME:
+                return named_groups(columns, self.group_limit)
+            if self.grouped_by is GroupBy.ORDER:
+                return sequential_groups(columns, self.group_limit)
             return {column: self.late_group(column) or "" for column in columns}
         groups: dict[str, str] = {}
         for group, members in self.groups.items():
@@ -342,6 +395,39 @@ def listed(names: Iterable[str], most: int = 20) -> str:
     return ", ".join(names[:most]) + rest
 
 
+@lru_cache(maxsize=MOST_KEYS)
+def natural_order(name: str) -> tuple[Any, ...]:
+    """Return the key that sorts names by their characters, and numbers in them by value.
+
+    No two names have the same key.
+
+    >>> sorted(["x10", "x2", "x02", "b"], key=natural_order)
+    ['b', 'x02', 'x2', 'x10']
+    """
+    words: list[Any] = _DIGITS.split(name)  # texts and numbers alternate, a text is first
+    digits = (word.lstrip("0") for word in words[1::2])
+    words[1::2] = [(len(number), number) for number in digits]  # `int` refuses very long ones
+    return tuple(words), name
+
+
+def named_groups(names: Iterable[str], most: int = MOST_NAMED_GROUPS) -> dict[str, str]:
+    """Return name -> group, sorted by name: at most `most` groups of neighbours.
+
+    Up to `most` names are one group each, named alike. More are divided into `most` groups,
+    whose sizes differ by one at most. The order of the names does not matter.
+
+    >>> named_groups(["hour", "age"])
+    {'age': 'age', 'hour': 'hour'}
+    >>> named_groups(["x10", "x1", "x2"], most=2)
+    {'x1': 'a', 'x2': 'a', 'x10': 'b'}
+    """
+    ordered = sorted(names, key=natural_order)
+    if len(ordered) <= most:
+        return {name: escape(name) for name in ordered}
+    letters = group_labels(most)
+    return {name: letters[i * most // len(ordered)] for i, name in enumerate(ordered)}
+
+
 def sequential_groups(names: list[str], most: int = MOST_GROUPS) -> dict[str, str]:
     """Return name -> group: at most `most` groups of equal size, in order.
 
@@ -354,8 +440,8 @@ def sequential_groups(names: list[str], most: int = MOST_GROUPS) -> dict[str, st
     """
     if len(names) <= most:
         return {name: escape(name) for name in names}
-    size, labels = parts(len(names), most)
-    return {name: labels[i // size] for i, name in enumerate(names)}
+    size, letters = parts(len(names), most)
+    return {name: letters[i // size] for i, name in enumerate(names)}
 
 
 def parts(count: int, most: int) -> tuple[int, list[str]]:
@@ -365,9 +451,17 @@ def parts(count: int, most: int) -> tuple[int, list[str]]:
     (3, ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'])
     """
     size = max(1, math.ceil(count / most))
-    groups = math.ceil(count / size)
+    return size, group_labels(math.ceil(count / size))
+
+
+def group_labels(groups: int) -> list[str]:
+    """Return the names of groups of several columns.
+
+    >>> group_labels(3), group_labels(64)[-2:]
+    (['a', 'b', 'c'], ['g62', 'g63'])
+    """
     letters = string.ascii_letters
-    return size, [letters[i] if groups <= len(letters) else f"g{i}" for i in range(groups)]
+    return [letters[i] if groups <= len(letters) else f"g{i}" for i in range(groups)]
 
 
 def missing_group(group: str) -> str:

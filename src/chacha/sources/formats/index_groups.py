@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from chacha.data.example import Example, Feature
 from chacha.data.vw_text import DEFAULT_GROUP, escape, hash_name
-from chacha.sources.spec import GroupBy, TableSpec, parts
+from chacha.sources.spec import MOST_GROUPS, GroupBy, TableSpec, group_labels, parts
 
 __all__ = ["Entry", "IndexGroups", "entry"]
 
@@ -38,7 +38,8 @@ def entry(index: int, group: int, name: str, text: str, value: float, hashed: in
 class IndexGroups:
     """The group of every column index: ranges of equal size, or as the spec says.
 
-    The first `fixed` groups are in every example.
+    With a `prefix` the columns have names, and are grouped by name as those of a table; this too
+    gives ranges. The first `fixed` groups are in every example.
 
     >>> groups = IndexGroups(TableSpec(most_groups=2), first=1, count=4)
     >>> groups.ids(np.array([1, 3, 9])).tolist(), groups.names
@@ -48,22 +49,28 @@ class IndexGroups:
     def __init__(self, spec: TableSpec, first: int, count: int, prefix: str = "") -> None:
         self.spec, self._first, self._prefix = spec, first, prefix
         self.names: list[str] = []
-        self._size = 0  # indices per group; 0: every index is looked up by its name
-        if spec.groups or spec.group_by is not GroupBy.ORDER:
+        self._share: tuple[int, int] | None = None  # groups per indices; None: looked up by name
+        by_name = bool(prefix) and spec.grouped_by is GroupBy.NAME
+        most = spec.group_limit if by_name else spec.most_groups or MOST_GROUPS
+        if spec.groups or spec.grouped_by in (GroupBy.COLUMN, GroupBy.PREFIX):
             if prefix:  # all columns exist: a group without any is a mistake
                 spec.group_columns([f"{prefix}{i}" for i in range(count)])
             self.names = [escape(group) for group in spec.groups]
-        elif prefix and count <= spec.most_groups:
-            self._size, self.names = 1, [f"{prefix}{i}" for i in range(count)]
+        elif prefix and count <= most:
+            self._share, self.names = (1, 1), [f"{prefix}{i}" for i in range(count)]
+        elif by_name:
+            self._share, self.names = (most, count), group_labels(most)
         else:
-            self._size, self.names = parts(max(count, 1), spec.most_groups)
+            size, self.names = parts(max(count, 1), most)
+            self._share = (1, size)
         self.fixed = len(self.names)
 
     def ids(self, indices: NDArray[Any]) -> NDArray[np.intp]:
         """Return the number of the group of each index."""
-        if self._size:
-            ranges: NDArray[np.intp] = ((indices - self._first) // self._size).astype(np.intp)
-            return np.clip(ranges, 0, self.fixed - 1)
+        if self._share is not None:
+            groups, size = self._share
+            ranges = (indices.astype(np.int64) - self._first) * groups // size
+            return np.clip(ranges, 0, self.fixed - 1).astype(np.intp)
         number = {name: i for i, name in enumerate(self.names)}
         ids: list[int] = []
         for index in indices.tolist():

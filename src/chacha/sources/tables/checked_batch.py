@@ -131,9 +131,9 @@ def check_batch(
     checked = CheckedBatch(batch, {}, {}, [], decimal)
     for row, (name, error) in batch.bad.items():
         checked.add_error(row, name, error)
-    for name, column in flat_columns(batch.columns).items():
-        if name not in schema.wanted:
-            continue
+    columns = flat_columns(batch.columns)
+    for name in schema.wanted:
+        column = columns[name]
         as_words = keep_dictionaries and name in schema.slots and name not in batch.text
         if as_words and _has_words(column):
             checked.encoded[name] = checked.columns[name] = column  # its words are read later

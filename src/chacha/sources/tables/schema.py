@@ -8,7 +8,7 @@ from chacha.data.vw_text import DEFAULT_GROUP, escape, hash_name
 from chacha.errors import SourceError
 from chacha.sources.spec import Kind, TableSpec, listed
 from chacha.sources.tables.batch import ExpectedColumns
-from chacha.sources.values.dict_reader import DictReader, Grouping
+from chacha.sources.values.dict_reader import DictReader, Grouping, place_in_dicts
 
 __all__ = ["Schema"]
 
@@ -17,9 +17,10 @@ class Schema:
     """The target and the features of a table, with the group and the name of each feature.
 
     `kinds` and `categories` are what a file declares; `reader` has what earlier tables decided.
-    The columns of a struct are a group.
+    The columns of a struct are a group; then `grouping` is None. Features are in the order of the
+    example, which depends on the order of `columns` only if the spec groups them in order.
 
-    >>> schema = Schema(TableSpec(), "t.csv", ["a", "b", "y"], DictReader())
+    >>> schema = Schema(TableSpec(), "t.csv", ["b", "a", "y"], DictReader())
     >>> schema.target, schema.slots
     ('y', {'a': ('a', 'a'), 'b': ('b', 'b')})
     """
@@ -48,12 +49,14 @@ class Schema:
         expected.target = self.target
         spec.check_patterns(name, columns)
         roles = {self.target, spec.weight, spec.tag}
-        self.features = [c for c in columns if c not in roles and not spec.is_ignored(c)]
-        if not self.features:
+        wanted = [c for c in columns if c in roles or not spec.is_ignored(c)]
+        self.wanted = dict.fromkeys(spec.in_order(wanted))
+        features = [c for c in wanted if c not in roles]
+        if not features:
             present = f"the columns are: {listed(columns)}"
             raise SourceError(f"{name}: no column is left to be a feature; {present}")
-        self.wanted = {*self.features, *roles}
-        self.slots = self._slots(structs, expected)
+        self.slots = self._slots(features, structs, expected)
+        self.features = list(self.slots)
         self.layout: dict[str, list[str]] = {}
         for column, (group, _) in self.slots.items():
             self.layout.setdefault(group, []).append(column)
@@ -67,27 +70,31 @@ class Schema:
 
     def adopt(self) -> None:
         """Hand what is known of the columns to the reader: the table has a good row."""
-        self._reader.adopt(self.spec, self._groups)
+        self._reader.adopt(self.spec, self.grouping)
         self._reader.kinds.update(self.kinds)
         for column in self.features:
             for category in self._categories.get(column, ()):
                 self._reader.code(column, category)
 
     def _slots(
-        self, structs: Collection[str], expected: ExpectedColumns
+        self, features: Sequence[str], structs: Collection[str], expected: ExpectedColumns
     ) -> dict[str, tuple[str, str]]:
+        """Return the group and the name of every feature, in the order of the example."""
         spec, reader = self.spec, self._reader
-        self._groups: dict[str, str] | None = None
+        self.grouping: Grouping | None = None
         if structs and not spec.groups:
-            return {column: self._in_struct(column, structs) for column in self.features}
+            slots = {column: self._in_struct(column, structs) for column in features}
+            if spec.sorts_columns:
+                features = sorted(slots, key=lambda name: place_in_dicts(slots[name][0], name))
+            return {column: slots[column] for column in features}
         if expected.groups is None:
-            if reader.grouping is not None and spec.groups_as(reader.spec):
-                expected.groups = reader.grouping
-            else:
-                self._groups = spec.group_columns(self.features)
-                expected.groups = Grouping(self.features, spec, self._groups)
-        group_of = expected.groups.group_of
-        return {column: (group_of(column), escape(column)) for column in self.features}
+            same = reader.grouping is not None and spec.groups_as(reader.spec)
+            expected.groups = reader.grouping if same else Grouping(features, spec, in_order=True)
+        grouping = self.grouping = expected.groups
+        assert grouping is not None
+        if spec.sorts_columns:
+            features = grouping.sorted_names(features)
+        return {column: (grouping.group_of(column), escape(column)) for column in features}
 
     def _in_struct(self, column: str, structs: Collection[str]) -> tuple[str, str]:
         for top in structs:

@@ -18,6 +18,7 @@ from chacha.sources.spec import (
     Missing,
     TableSpec,
     missing_group,
+    natural_order,
 )
 from chacha.sources.values.cells import (
     NumberCells,
@@ -32,7 +33,7 @@ from chacha.sources.values.cells import (
     python_value,
 )
 
-__all__ = ["DictReader", "EmptyCell", "Grouping", "Leaf", "flatten", "is_grouped"]
+__all__ = ["DictReader", "EmptyCell", "Grouping", "Leaf", "flatten", "is_grouped", "place_in_dicts"]
 
 MOST_CATEGORIES = 1_000_000  # categories of one column that can have codes
 SIMPLE = frozenset({float, int, str, bool, type(None)})  # types whose values are not mappings
@@ -70,31 +71,46 @@ def flatten(x: Mapping[Any, Any], above: str = "") -> Iterator[tuple[str, Any]]:
 
 
 class Grouping:
-    """The group of each feature of a flat dict; the first dict decides.
+    """The group of each column of a table, or feature of a flat dict; the first one decides.
 
-    Up to ten features are one group each; more are divided by sorted name. Names that come
-    later go to these groups by a stable hash. The order of a dict does not matter.
+    By default up to 64 features are one group each, and more are divided by name. Names that
+    come later go to these groups by a stable hash. In an example, groups are in the order of
+    their first names, and features in that of their names, so the order of a dict or a table
+    does not matter. The order of a table matters only if its columns are grouped in order; then
+    `names` are `in_order`.
 
     >>> grouping = Grouping(["b", "a"])
     >>> grouping.group_of("a"), grouping.group_of("zebra")
     ('a', 'a')
+    >>> grouping.sorted_names(["b", "zebra", "a"])
+    ['a', 'zebra', 'b']
     """
 
     def __init__(
-        self,
-        names: Iterable[Any],
-        spec: TableSpec | None = None,
-        groups: Mapping[str, str] | None = None,
+        self, names: Iterable[Any], spec: TableSpec | None = None, in_order: bool = False
     ) -> None:
         self._spec = spec or DEFAULT_TABLE
-        self.groups = dict(groups or self._spec.group_columns(sorted(map(str, names))))
+        given = [str(name) for name in names]
+        self.groups = self._spec.group_columns(given if in_order else sorted(given))
         self._labels = sorted(set(self.groups.values()))
-        order = {group: i for i, group in enumerate(dict.fromkeys(self.groups.values()))}
-        # A table's columns have an order, in which the features of a row are written.
-        self.rank = {n: (order[g], i) for i, (n, g) in enumerate(groups.items())} if groups else {}
+        self._order = {group: i for i, group in enumerate(dict.fromkeys(self.groups.values()))}
+        self._rank: dict[str, tuple[int, int]] = {}  # of the columns of a table, in its order
+        if in_order and not self._spec.sorts_columns:
+            columns = enumerate(self.groups.items())
+            self._rank = {name: (self._order[group], i) for i, (name, group) in columns}
 
-    def together(self, leaves: list[Leaf]) -> list[Leaf]:
-        """Return the entries sorted by group, groups in the order of their first entries."""
+    def sorted_names(self, names: Iterable[str]) -> list[str]:
+        """Return names in the order of an example, if the columns are sorted."""
+        return sorted(names, key=lambda name: self._place(name, self.group_of(name)))
+
+    def sorted_leaves(self, leaves: list[Leaf]) -> list[Leaf]:
+        """Return the entries of a dict in the order of the example."""
+        if self._spec.sorts_columns:
+            return sorted(leaves, key=lambda leaf: self._place(leaf.path, leaf.group))
+        if not self._rank:
+            return sorted(leaves, key=_by_group)
+        rank, last = self._rank, len(self._rank)
+        leaves = sorted(leaves, key=lambda leaf: (*rank.get(leaf.path, (last, last)), leaf[:2]))
         by_group: dict[str, list[Leaf]] = {}
         for leaf in leaves:
             by_group.setdefault(leaf.group, []).append(leaf)
@@ -104,6 +120,11 @@ class Grouping:
         """Return the group of a feature."""
         group = self.groups.get(name) or self._spec.late_group(name)
         return group or self._labels[murmur(name.encode(), 0) % len(self._labels)]
+
+    def _place(self, name: str, group: str) -> tuple[Any, ...]:
+        """Return the key that sorts a feature; groups that come later are behind the first ones."""
+        order = self._order.get(group, len(self._order))
+        return order, natural_order(group), natural_order(name)
 
 
 class Leaf(NamedTuple):
@@ -116,6 +137,15 @@ class Leaf(NamedTuple):
 
 
 _by_group = itemgetter(0, 1)
+
+
+def place_in_dicts(group: str, path: str) -> tuple[Any, ...]:
+    """Return the key that sorts the entries of a dict of dicts: by group, then by name.
+
+    >>> place_in_dicts("b2", "b2.x") < place_in_dicts("b10", "b10.a")
+    True
+    """
+    return natural_order(group), natural_order(path)
 
 
 class DictReader:
@@ -226,12 +256,10 @@ class DictReader:
             flat = list(flatten(x))
             grouping = self.grouping or Grouping([path for path, _ in flat], self.spec)
             leaves = [Leaf(grouping.group_of(path), path, path, value) for path, value in flat]
-            if self.grouping is not None and self.grouping.rank:
-                rank, last = self.grouping.rank, len(self.grouping.rank)
-                leaves.sort(key=lambda leaf: (*rank.get(leaf.path, (last, last)), leaf[:2]))
-                return self.grouping.together(leaves)
-        leaves.sort(key=_by_group)
-        return leaves
+            return grouping.sorted_leaves(leaves)
+        if self.spec.sorts_columns:
+            return sorted(leaves, key=lambda leaf: place_in_dicts(leaf.group, leaf.path))
+        return sorted(leaves, key=_by_group)
 
     def features(self, column: str, name: str, value: Any) -> Pairs:
         """Return the features of one value, by what is known of its column."""
@@ -294,8 +322,7 @@ class DictReader:
             raise BadExample(f"{message}; take them as indicators", "too many categories")
         return codes.setdefault(name, len(codes))
 
-    def adopt(self, spec: TableSpec, groups: Mapping[str, str] | None = None) -> None:
-        """Adopt a table's spec and groups (column -> group) for the dicts that follow."""
+    def adopt(self, spec: TableSpec, grouping: Grouping | None = None) -> None:
+        """Adopt a table's spec and groups for the dicts that follow."""
         self.spec = spec
-        if self.grouping is None and groups:
-            self.grouping = Grouping(groups, spec, groups)
+        self.grouping = self.grouping or grouping
