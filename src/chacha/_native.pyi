@@ -14,7 +14,7 @@ class ColumnBlock:
     def __init__(
         self,
         groups: Sequence[str],
-        labels: NDArray[numpy.float32],
+        labels: NDArray[numpy.float64],
         weights: NDArray[numpy.float32] | None,
     ) -> None: ...
     @overload
@@ -62,6 +62,8 @@ class ColumnBlock:
         values: NDArray[numpy.float32],
         missing_hashes: NDArray[numpy.uint32],
         missing_values: NDArray[numpy.float32],
+        numbers: NDArray[numpy.float64] | None = None,
+        name: str = "",
     ) -> None: ...
     def name_cells(self, features: Callable[[int, int], Sequence[tuple[int, str]]]) -> None:
         """Set the function of part and row that names the features of cells."""
@@ -168,9 +170,20 @@ class Engine:
     def active(self) -> tuple[int, list[tuple[str, int]]]:
         """The number of examples, and of the features of each raw group."""
 
+    def turn_on_centring(self) -> None:
+        """Centre numeric columns from now on, as the first rows show."""
+
+    @property
+    def centres(self) -> list[tuple[str, int, float, float]]:
+        """
+        Group and hash of every numeric column of the first rows, its centre and factor.
+        """
+
     def turn_on_derivation(self, first: int) -> None: ...
     def add_derived(self, name: str, kind: str, source: str, parameter: float) -> None: ...
-    def derived(self, line: str, groups: Sequence[str]) -> list[list[tuple[str, float]]] | None:
+    def derived(
+        self, line: str, groups: Sequence[str], numbers: Sequence[tuple[str, int, str, float]] = []
+    ) -> list[list[tuple[str, float]]] | None:
         """Return the features of derived groups; None if the line is refused."""
 
     def bases(self, name: str) -> tuple[list[tuple[str, list[float], list[float]]], int]: ...
@@ -199,7 +212,13 @@ class Engine:
 
     def undamp(self, model: int) -> None: ...
     def stop(self, model: int) -> None: ...
-    def raw(self, line: str, models: Sequence[int], learn: bool) -> list[float] | None:
+    def raw(
+        self,
+        line: str,
+        models: Sequence[int],
+        learn: bool,
+        numbers: Sequence[tuple[str, int, str, float]] = [],
+    ) -> list[float] | None:
         """Return the raw predictions of models; None if the line is refused."""
 
     def serve_line(self, line: str) -> float | None:
@@ -210,6 +229,11 @@ class Engine:
 
     def learn_line(self, line: str, y: float | None, weight: float | None) -> int:
         """Learn a line; return a Status, or -1 if it needs a closer look."""
+
+    def learn_row(
+        self, line: str, y: float | None, numbers: Sequence[tuple[str, int, str, float]]
+    ) -> int:
+        """Learn a row that Python has read; return what learn_line does."""
 
     def learn_dict(self, plan: DictPlan, x: object, y: float | None, weight: float | None) -> int:
         """Learn a dict; return what learn_line does."""
@@ -224,11 +248,17 @@ class Engine:
         """Learn an asked example with its label; return what learn_line does."""
 
     def tell_line(
-        self, line: str, forecast: Sequence[tuple[int, float]], served: float, baseline: float
+        self,
+        line: str,
+        forecast: Sequence[tuple[int, float]],
+        served: float,
+        baseline: float,
+        y: float | None,
+        numbers: Sequence[tuple[str, int, str, float]],
     ) -> int:
         """Learn a labelled line, charging the given predictions."""
 
-    def observe(self, line: str) -> bool:
+    def observe(self, line: str, numbers: Sequence[tuple[str, int, str, float]]) -> bool:
         """Count the groups and features of a line; return whether it was read."""
 
     def advance_text(self, text: object, at: int, end: int, limit: int) -> tuple[int, int, int]:
@@ -273,6 +303,14 @@ class Engine:
         decide_anyway: bool,
     ) -> None:
         """Set the contenders: model, whether it is a challenger, lease."""
+
+    def scale_labels(self, rows: int) -> None:
+        """Learn labels in units of their scale, which the first rows show."""
+
+    def label_map(self, model: int) -> tuple[bool, float, float]:
+        """
+        Return whether a model's labels are scaled, their shift and their scale.
+        """
 
     def set_baseline(self, model: int) -> None: ...
     def wait_for(self, what: int) -> None: ...

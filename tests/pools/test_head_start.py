@@ -202,7 +202,7 @@ def table(rng: random.Random, rows: int) -> tuple[TableBlock, list[str]]:
     holes = [[math.nan if rng.random() < 0.1 else 1.0 for _ in names] for _ in range(rows)]
     numbers = np.array([[rng.choice((1.0, 2.0, 0.5, -3.0)) for _ in names] for _ in range(rows)])
     numbers *= holes
-    labels = np.array([rng.randrange(-20, 20) / 4 for _ in range(rows)], np.float32)
+    labels = np.array([rng.randrange(-20, 20) / 4 for _ in range(rows)])
     groups: dict[str, list[NumberColumn]] = {}
     for i, name in enumerate(names):
         groups.setdefault(name[0], []).append(NumberColumn(name, numbers[:, i].copy()))

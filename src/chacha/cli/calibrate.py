@@ -28,6 +28,7 @@ from chacha.losses import loss_named
 from chacha.pools import open_pool
 from chacha.resources import cores
 from chacha.rules.contest.betting import PairedBernstein, PairedBetting
+from chacha.rules.contest.scaling import Scaling
 from chacha.sources import LogTarget, TableSpec
 
 __all__ = ["calibrate"]
@@ -38,6 +39,7 @@ def calibrate(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="As for run, but not stdin.")],
     table: TableSpec,
     log_target: LogTarget,
+    scaling: Scaling | None,
     runs: Annotated[int, typer.Option(min=1, help="The number of runs.")] = 400,
     block: Annotated[int, typer.Option(min=1, help="Examples for each toss of the coin.")] = 10,
     alpha: Annotated[float, typer.Option(help="The error level of the rules.")] = 0.05,
@@ -70,9 +72,10 @@ def calibrate(
     """
     check_distinct([source] if os.path.exists(source) else [], json=json)
     space = parse_space(tune, RulebookName.CHACHA, open_pool(pool), features)
+    first, reported = parse_init(init or []), loss_named(loss)
     study = CalibrationStudy(
         Stream(source, table, form, log_target, on_bad, limit),
-        settings=CommonSettings(budget, space, parse_init(init or []), loss_named(loss), pool),
+        settings=CommonSettings(budget, space, first, reported, pool, scaling=scaling),
         evidence=(PairedBernstein if bernstein else PairedBetting)(alpha=alpha),
         runs=runs,
         block=block,

@@ -46,6 +46,7 @@ from chacha.errors import ConfigError, PoolError
 from chacha.losses import loss_named
 from chacha.pools import LivePool, open_pool
 from chacha.resources import cores
+from chacha.rules.contest.scaling import Scaling
 from chacha.sources import LogTarget, TableSpec
 
 __all__ = ["compare"]
@@ -59,6 +60,7 @@ def compare(
     source: StreamsArgument,
     table: TableSpec,
     log_target: LogTarget,
+    scaling: Scaling | None,
     methods: Annotated[
         str,
         typer.Option(
@@ -105,7 +107,8 @@ def compare(
     write_report = _reporter(report)
     try:
         space = _space(tune, features, open_pool(pool))
-        settings = CommonSettings(budget, space, parse_init(init or []), loss_named(loss), pool)
+        first, reported = parse_init(init or []), loss_named(loss)
+        settings = CommonSettings(budget, space, first, reported, pool, scaling=scaling)
         study = Study(
             [Stream(name, table, form, log_target, on_bad, limit) for name in source],
             _method_names(methods),

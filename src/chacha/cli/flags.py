@@ -13,6 +13,7 @@ import typer
 from chacha.config.derived_groups import DEFAULT_KINDS
 from chacha.errors import ConfigError
 from chacha.losses import loss_forms
+from chacha.rules.contest.scaling import Scaling
 from chacha.sources import (
     Categories,
     CsvDialect,
@@ -293,28 +294,45 @@ def target_flags(
         bool,
         _table_option(
             None,
-            "As in the paper: 10 groups in order, categories as codes, --log-target auto.",
+            "As in the paper: 10 groups in order, categories as codes, --log-target auto, "
+            "--as-read.",
             flag="--paper-protocol",
         ),
     ] = False,
-) -> tuple[LogTarget, bool]:
+    as_read: Annotated[
+        bool,
+        _table_option(
+            None,
+            "Learn labels and columns as they are, not in units of their scale.",
+            flag="--as-read",
+        ),
+    ] = False,
+) -> tuple[LogTarget, bool, bool]:
     """Return the flags about the target and the protocol, besides those of :func:`table_spec`."""
-    return (LogTarget.AUTO if paper_protocol else log_target), paper_protocol
+    log_target = LogTarget.AUTO if paper_protocol else log_target
+    return log_target, paper_protocol, as_read or paper_protocol
 
 
 def with_table_flags(verb: Callable[..., None]) -> Callable[..., None]:
-    """Add the flags about tables and files to a verb with parameters `table` and `log_target`."""
+    """Add the flags about tables and files to a verb.
+
+    The verb has the parameters `table` and `log_target`, and `scaling` if it makes models.
+    """
     table_flags = inspect.signature(table_spec, eval_str=True).parameters
     target = inspect.signature(target_flags, eval_str=True).parameters
     verb_flags = dict(inspect.signature(verb, eval_str=True).parameters)
     del verb_flags["table"], verb_flags["log_target"]
+    scales = verb_flags.pop("scaling", None) is not None
 
     @wraps(verb)
     def command(**values: Any) -> None:
         table = table_spec(**{name: values.pop(name) for name in table_flags})
-        log_target, protocol = target_flags(**{name: values.pop(name) for name in target})
+        given = {name: values.pop(name) for name in target}
+        log_target, protocol, as_read = target_flags(**given)
         if protocol:
             table = paper_protocol(values["source"], table, values["form"])
+        if scales:
+            values["scaling"] = None if as_read else Scaling()
         verb(table=table, log_target=log_target, **values)
 
     parameters = [*verb_flags.values(), *table_flags.values(), *target.values()]

@@ -7,6 +7,7 @@ import resource
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -39,6 +40,7 @@ from chacha.model import ChaCha
 from chacha.pools import open_pool
 from chacha.progress import Spacing
 from chacha.resources import cpu_seconds
+from chacha.rules.contest import ContestRules, Scaling
 from chacha.source_profile import with_log_target
 from chacha.sources import (
     DictReader,
@@ -54,11 +56,15 @@ from chacha.tasks import task_of
 
 __all__ = ["run"]
 
-PRESETS: dict[RulebookName, Callable[..., ChaCha]] = {
-    RulebookName.CHACHA: ChaCha,
-    RulebookName.PAPER: ChaCha.paper,
-    RulebookName.FLAML: ChaCha.flaml,
-}
+
+def _preset(rules: RulebookName, scaling: Scaling | None) -> Callable[..., ChaCha]:
+    """Return the function that makes a model with these rules."""
+    presets: dict[RulebookName, Callable[..., ChaCha]] = {
+        RulebookName.CHACHA: partial(ChaCha, rules=ContestRules(scaling=scaling)),
+        RulebookName.PAPER: ChaCha.paper,
+        RulebookName.FLAML: ChaCha.flaml,
+    }
+    return presets[rules]
 
 
 @with_table_flags
@@ -66,6 +72,7 @@ def run(
     source: SourceArgument,
     table: TableSpec,
     log_target: LogTarget,
+    scaling: Scaling | None,
     budget: BudgetFlag = 5,
     tune: TuneFlag = None,
     features: FeaturesFlag = None,
@@ -114,7 +121,7 @@ def run(
         show_source(open_files(source, table, DictReader(task.learner_label), form=form))
         return
     try:
-        model = PRESETS[rules](
+        model = _preset(rules, scaling)(
             budget=budget,
             pool=(live_pool := open_pool(pool)),
             space=parse_space(tune, rules, live_pool, features),

@@ -134,7 +134,10 @@ class _CalibrationRuns:
             loss=settings.loss,
             pool=open_pool(settings.pool),
             seed=seed,
-            rules=ContestRules(evidence=self.evidence.with_coin(Coin(seed, self.block))),
+            rules=ContestRules(
+                evidence=self.evidence.with_coin(Coin(seed, self.block)),
+                scaling=self.settings.scaling,
+            ),
             keep_decisions=0,
         )
         source = self.stream.open(model.reader, self.shift)

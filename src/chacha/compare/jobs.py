@@ -23,6 +23,7 @@ from chacha.losses import Loss, Squared
 from chacha.model import ChaCha
 from chacha.pools import open_pool
 from chacha.resources import cpu_seconds
+from chacha.rules.contest.scaling import Scaling
 from chacha.rules.paper.bounds import Evidence
 from chacha.source_profile import SourceProfile, profile_source
 from chacha.sources import (
@@ -105,7 +106,8 @@ def _file_digest(name: str) -> str:
 class CommonSettings:
     """The settings that all methods of a comparison share.
 
-    `evidence`, if given, replaces the evidence of every method.
+    `evidence`, if given, replaces the evidence of every method. `scaling` is that of the
+    recommended rules; other methods learn labels and columns as they are.
 
     >>> CommonSettings(budget=3).to_json()["budget"]
     3
@@ -117,6 +119,7 @@ class CommonSettings:
     loss: Loss = field(default_factory=Squared)
     pool: str = "native"
     evidence: Evidence | None = None
+    scaling: Scaling | None = field(default_factory=Scaling)
 
     def with_fixed(self, config: Config) -> CommonSettings:
         """Return the same settings with one configuration and nothing to tune.
@@ -130,6 +133,8 @@ class CommonSettings:
 
     def make_model(self, method: Method, seed: int) -> ChaCha:
         """Return the model of a method."""
+        own: dict[str, Any] = {} if self.evidence is None else {"evidence": self.evidence}
+        own |= {"scaling": self.scaling} if method.scales else {}
         return method.make(
             budget=self.budget,
             space=self.space if method.tunes_features else replace(self.space, features=None),
@@ -138,7 +143,7 @@ class CommonSettings:
             pool=open_pool(self.pool),
             seed=seed,
             keep_decisions=0,
-            **({} if self.evidence is None else {"evidence": self.evidence}),
+            **own,
         )
 
     def check(self, method: Method, seed: int) -> None:
@@ -156,6 +161,7 @@ class CommonSettings:
             "loss": {"name": self.loss.name, **describe(self.loss)},
             "pool": self.pool,
             "evidence": None if self.evidence is None else describe(self.evidence),
+            "scaling": None if self.scaling is None else describe(self.scaling),
         }
 
 

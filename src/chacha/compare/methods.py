@@ -6,7 +6,7 @@ Methods with more than one live model serve the model with the lowest upper boun
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
 from typing import Any
@@ -22,6 +22,7 @@ from chacha.model import ChaCha
 from chacha.pools.base import Learner
 from chacha.rules.contest.betting import PairedBetting
 from chacha.rules.contest.contest import ContestRules
+from chacha.rules.contest.scaling import Scaling
 from chacha.rules.paper.comparators import (
     AggressiveScheduling,
     Exhaustive,
@@ -53,9 +54,10 @@ def _naive(**settings: Any) -> ChaCha:
 
 def _recommended(**settings: Any) -> ChaCha:
     """The recommended rules; they widen the authors' range of learning rates to their own."""
-    evidence = settings.pop("evidence", None)
-    if isinstance(evidence, PairedBetting):
-        settings["rules"] = ContestRules(evidence=evidence)
+    evidence, scaling = settings.pop("evidence", None), settings.pop("scaling", Scaling())
+    rules = ContestRules(scaling=scaling)
+    paired = isinstance(evidence, PairedBetting)
+    settings["rules"] = replace(rules, evidence=evidence) if paired else rules
     return ChaCha(**{**settings, "space": settings["space"].with_recommended_rates()})
 
 
@@ -73,6 +75,7 @@ class Method:
     - `fixed` returns configurations, given the initial one and the names of the stream's groups.
       Each passes over the whole stream with nothing to tune. The one with the lowest loss counts,
       with the CPU seconds of all. `fixed_derived` returns more of them where features are tuned.
+    - `scales` says whether `make` takes a setting `scaling`.
     - `tunes_features` says whether the method can tune features; others are not asked to.
     - `learner` returns a learner, given the loss and a seed. It predicts on the scale of the
       loss and takes the place of the model; `make` then only validates the settings. If it
@@ -94,6 +97,7 @@ class Method:
     fixed: Callable[[Config, Sequence[str]], Sequence[Config]] | None = None
     fixed_derived: Callable[[Config, Sequence[str]], Sequence[Config]] | None = None
     tunes_features: bool = False
+    scales: bool = False
     learner: Callable[[Loss, int], Learner] | None = None
     uses_features: bool = True
     version: str = ""
@@ -140,6 +144,7 @@ METHODS = {
             _recommended,
             SeedUse.SEVERAL_NUMBERS,
             tunes_features=True,
+            scales=True,
         ),
         Method("paper", "ChaCha as printed", ChaCha.paper),
         Method("flaml", "ChaCha with the constants of the authors' code", ChaCha.flaml),

@@ -9,7 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from chacha.data.vw_text import DEFAULT_GROUP, FLOAT32_MAX, group_of, hash_name, show_exactly, show_label
+from chacha.data.vw_text import (
+    DEFAULT_GROUP,
+    FLOAT32_MAX,
+    group_of,
+    hash_name,
+    show_exactly,
+    show_label,
+)
 from chacha.errors import BadExample
 
 __all__ = [

@@ -24,6 +24,7 @@ from chacha.rules.algorithm import Algorithm, RulesState
 from chacha.rules.contest.contest import Contest
 from chacha.rules.contest.scaling import Scaling
 from chacha.rules.contest.screen import Screen
+from chacha.rules.contest.state import ContestState
 from chacha.rules.progressive_loss import ProgressiveLoss
 from chacha.rules.recent_labels import RecentLabels
 from chacha.rules.stream_facts import ObservedStream, ScoredExample
@@ -264,6 +265,7 @@ class PythonDriver(Driver):
             pool.begin_again(label_map)
         algorithm, state, screen = self.algorithm, self._state, self._screen
         assert isinstance(algorithm, Contest)
+        assert isinstance(state, ContestState)
         assert screen is not None
         algorithm.begin_again(state)
         screen.begin_again()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from os import PathLike, fspath
 from os.path import exists
 from pathlib import Path
@@ -12,6 +13,7 @@ from chacha.export.feature_file import derived_in, features_path
 from chacha.export.transform import Transform
 from chacha.losses import loss_of
 from chacha.pools.base import capabilities_of
+from chacha.rules.contest.contest import ContestRules
 from chacha.specification import Settings
 from chacha.vw.model_file import VWModel, read_vw_model
 
@@ -56,6 +58,9 @@ def settings_of(path: str | PathLike[str], settings: Settings) -> tuple[VWModel,
         init[key] = value
     settings = {**settings, "init": init}
     settings.setdefault("loss", loss_of(config.values))
+    rules = settings.get("rules") or ContestRules()
+    if isinstance(rules, ContestRules):  # the model has learned labels and columns as they are
+        settings["rules"] = replace(rules, scaling=None)
     return vw_model, settings
 
 

@@ -82,7 +82,8 @@ def record_columns(
         for leaf, values in zip(shape, columns, strict=True)
     )
     missing = missing_by_row(empty) if reader.offers_missing(reader.spec) else {}
-    return RecordColumns(Assembler(sizes, reader.with_numbers), cells, texts, shown, targets.tolist(), missing)
+    assembler = Assembler(sizes, reader.with_numbers)
+    return RecordColumns(assembler, cells, texts, shown, targets.tolist(), missing)
 
 
 def _column(leaf: Leaf, values: Sequence[Any], reader: DictReader) -> list[Cell] | None:

@@ -67,6 +67,10 @@ class Assembler:
         numbers = NumberCells()
         for _, group, start, stop in self._plan:
             for cell in row[start:stop]:
-                zeros = sum(value == value and np.float32(value) == 0.0 for _, value in cell.numbers)
-                numbers.add(group, [*cell.features, *[None] * zeros], cell.numbers)
+                numbers.add(group, len(cell.features) + _zeros(cell), cell.numbers)
         return numbers.cells
+
+
+def _zeros(cell: Cell) -> int:
+    """Return how many numbers of a cell are 0 in single precision, and so no features."""
+    return sum(value == value and bool(np.float32(value) == 0.0) for _, value in cell.numbers)

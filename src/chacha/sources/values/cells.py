@@ -212,8 +212,8 @@ class NumberCells:
     """The numbers of a row, and where they are among the features of their groups.
 
     >>> numbers = NumberCells()
-    >>> numbers.add("a", [("color=red", 1.0)], [])
-    >>> numbers.add("a", [("x", 0.0)], [("x", 0.0)])
+    >>> numbers.add("a", 1, [])
+    >>> numbers.add("a", 1, [("x", 0.0)])
     >>> numbers.cells
     [NumberCell(group='a', position=1, name='x', value=0.0)]
     """
@@ -222,15 +222,15 @@ class NumberCells:
         self.cells: list[NumberCell] = []
         self._positions: dict[str, int] = {}
 
-    def add(self, group: str, features: Sequence[Any], numbers: Iterable[tuple[str, float]]) -> None:
-        """Add a cell: its numbers, which are also among its features unless they are missing."""
+    def add(self, group: str, features: int, numbers: Iterable[tuple[str, float]]) -> None:
+        """Add a cell with so many features: its numbers, unless they are missing, and others."""
         position = self._positions.get(group, 0)
         present = 0
         for name, value in numbers:
             self.cells.append(NumberCell(group, position, name, value))
             position += 1
             present += value == value
-        self._positions[group] = position + len(features) - present
+        self._positions[group] = position + features - present
 
 
 def check_kind(kind: Kind, value: Any) -> None:

@@ -207,7 +207,8 @@ class DictReader:
                 features = self.features(path, name, value)
                 groups.setdefault(group, []).extend(features)
                 if self.with_numbers:
-                    numbers.add(group, features, self._numbers(path, name, value, features))
+                    cells = self._numbers(path, name, value, features)
+                    numbers.add(group, len(features), cells)
                 if offers_missing and not features and name and self.cell(path, value) is None:
                     empty.setdefault(missing_group(group), []).append((escape(name), 1.0))
                 if self.keep_rows:
