@@ -210,6 +210,12 @@ NB_MODULE(_native, module) {
           },
           "rows"_a, "Learn labels in units of their scale, which the first rows show.")
       .def(
+          "renew_scale",
+          [](PyEngine& self, std::size_t last) {
+            self.locked([&](Engine& engine) { engine.renew_scale(last); });
+          },
+          "last"_a, "Let models that start empty learn labels on the scale of the last ones.")
+      .def(
           "label_map",
           [](PyEngine& self, std::uint32_t model) {
             const auto held = self.lock();

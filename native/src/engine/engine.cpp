@@ -262,12 +262,18 @@ Status Engine::step(const Forecast* forecast) {
 void Engine::observe_label() noexcept {
   if (!(example_.weight > 0.0F)) return;
   labels_.add(example_.target);
-  const bool flat = map_.scale == 0.0;
-  if (first_rows_.is_open() || !flat || example_.target == map_.shift) return;
-  map_.scale = std::fabs(example_.target - map_.shift);
+  if (first_rows_.is_open()) return;
+  map_.find_scale(example_.target);
   for (std::uint32_t model = 0; model < number_limit(); ++model) {
-    if (lanes_.is_live(model)) lanes_.set_map(model, map_);
+    if (lanes_.is_live(model)) lanes_.find_scale(model, example_.target);
   }
+}
+
+void Engine::renew_scale(std::size_t last) {
+  if (!scaled_) return;
+  const Spread spread = labels_.spread(last);
+  map_.shift = spread.centre;
+  map_.scale = spread.scale;
 }
 
 // If there is no memory to learn the first rows again, that is done before the next example.
@@ -384,7 +390,7 @@ void Engine::charge_contest(Example& example, const Forecast* forecast, Derivati
 
 bool Engine::decide() noexcept {
   ++t_;
-  if (contested_) return contest_.decide();
+  if (contested_) return contest_.decide(t_);
   const double low = observed_.low();
   const double high = observed_.high();
   const double range = low <= high ? loss_.range(low, high) : 0.0;

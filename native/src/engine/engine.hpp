@@ -130,6 +130,8 @@ class Engine {
   // From now on models learn labels in units of their scale, which the first `rows` examples show.
   // To be called before the first example. For losses whose labels have a scale.
   void scale_labels(std::size_t rows);
+  // Models that start empty from now on learn labels on the scale of the last ones.
+  void renew_scale(std::size_t last);
   // The same for numeric columns, which are centred too.
   Centring& centring() { return centring_; }
   const LabelMap& label_map(std::uint32_t model) const {

@@ -52,6 +52,7 @@ class ModelLanes {
 
   const LabelMap& map(std::uint32_t model) const { return models_[model].map; }
   void set_map(std::uint32_t model, const LabelMap& map) { models_[model].map = map; }
+  void find_scale(std::uint32_t model, double y) { models_[model].map.find_scale(y); }
 
   const std::vector<std::unique_ptr<Bank>>& banks() const { return banks_; }
   // Predict or learn an example that all banks have expanded.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 
 #include "data/example.hpp"
 
@@ -14,6 +15,11 @@ struct LabelMap {
   bool scaled = false;  // if not, labels are learned as they are
   double shift = 0.0;
   double scale = 0.0;  // 0: not known yet; nothing is learned
+
+  // If there is no scale, the first label that differs shows it.
+  void find_scale(double y) {
+    if (!(scale > 0.0)) scale = std::fabs(y - shift);
+  }
 
   float to_learner(const Example& example) const {
     if (!scaled) return example.label;

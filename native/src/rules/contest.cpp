@@ -25,6 +25,7 @@ void Contest::set_state(ContestState state) {
 void Contest::begin_again() noexcept {
   state_.charged = 0;
   state_.level = 0.0;
+  state_.surprise.usual = state_.surprise.recent = 0.0;
   state_.serving = Serving();
   for (Challenger& challenger : state_.challengers) {
     Pairing pairing;
@@ -70,11 +71,13 @@ void Contest::charge(double champion_loss, double served_loss, double weight) no
     ++state_.charged;
     const double share = std::max(1.0 / static_cast<double>(state_.charged), 1.0 / kMemory);
     state_.level += share * (none - state_.level);
+    state_.surprise.add(none, state_.charged);
   }
 }
 
-bool Contest::decide() noexcept {
+bool Contest::decide(std::int64_t t) noexcept {
   bool due = state_.decide_anyway;
+  due |= !state_.challengers.empty() && state_.surprise.is_surprised(state_.charged, t);
   for (const Challenger& challenger : state_.challengers) {
     const Pairing& pairing = challenger.pairing;
     due |= pairing.reached() >= 1.0;

@@ -9,6 +9,7 @@
 
 #include "rules/betting.hpp"
 #include "rules/blending.hpp"
+#include "rules/surprise.hpp"
 
 namespace chacha {
 
@@ -25,6 +26,7 @@ struct ContestState {
   std::uint32_t champion = 0;  // model
   std::int64_t charged = 0;    // examples that the champion was charged for
   double level = 0.0;          // the champion's usual loss
+  Surprise surprise;
   bool decide_anyway = false;  // a decision is due after the next example, in any case
   Serving serving;
   std::vector<Challenger> challengers;
@@ -62,8 +64,8 @@ class Contest {
   // One example: the losses of every challenger, then charge.
   ChallengerLosses& losses(std::size_t challenger) { return losses_[challenger]; }
   void charge(double champion_loss, double served_loss, double weight) noexcept;
-  // Whether a decision is due. If not, the blend for the next example is chosen.
-  bool decide() noexcept;
+  // Whether a decision is due after example `t`. If not, the blend for the next one is chosen.
+  bool decide(std::int64_t t) noexcept;
 
  private:
   void choose_blend() noexcept;

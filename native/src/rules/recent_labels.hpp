@@ -17,9 +17,11 @@ class RecentLabels {
 
   void add(double label) noexcept { ring_[count_++ % kMost] = label; }
   std::uint64_t count() const { return count_; }
-  Spread spread() const noexcept {
-    std::array<double, kMost> labels = ring_;
-    const std::size_t n = static_cast<std::size_t>(std::min<std::uint64_t>(count_, kMost));
+  // Of the last labels.
+  Spread spread(std::size_t last = kMost) const noexcept {
+    std::array<double, kMost> labels;
+    const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(count_, last));
+    for (std::size_t i = 0; i < n; ++i) labels[i] = ring_[(count_ - 1 - i) % kMost];
     return n > 0 ? spread_of(labels.data(), n) : Spread();
   }
 

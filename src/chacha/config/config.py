@@ -83,7 +83,9 @@ def _order(p: Product) -> tuple[int, Product]:
     return len(p), p
 
 
-_SLOTS = ("interactions", "values", "derived", "_key", "_hash")
+_SLOTS = ("interactions", "values", "derived", "target", "started", "_key", "_hash")
+LOG = "log"
+"""The target of models that learn the logarithm of the label."""
 
 
 _KNOWN: WeakValueDictionary[tuple[Any, ...], Config] = WeakValueDictionary()
@@ -95,7 +97,9 @@ class Config:
 
     Products are a set: order and repetition do not matter. Two configurations with the same
     meaning are equal and print alike. A derived group (:mod:`chacha.config.derived_groups`) in a
-    product is also in `derived`; a name that is only in products means a raw group.
+    product is also in `derived`; a name that is only in products means a raw group. `target` says
+    whether models learn the label or its logarithm, and `started` after how many examples the
+    first of them started empty; models with other values of these cannot be copies of each other.
 
     >>> c = Config(["ba", "cd", "ab"], {"learning_rate": 0.25})
     >>> print(c)
@@ -112,6 +116,8 @@ class Config:
     interactions: tuple[Product, ...] = ()
     values: Mapping[str, Value] = field(default_factory=dict)
     derived: tuple[str, ...] = ()
+    target: str = ""
+    started: int = 0
     _key: tuple[Any, ...] = field(init=False, repr=False, compare=False)
     _hash: int = field(init=False, repr=False, compare=False)
 
@@ -120,32 +126,52 @@ class Config:
         interactions: Iterable[Iterable[str]] = (),
         values: Mapping[str, Any] | None = None,
         derived: Iterable[str] = (),
+        target: str = "",
+        started: int = 0,
     ) -> None:
+        if target not in ("", LOG):
+            raise ConfigError(f"target must be '' or 'log', got {target!r}")
         if isinstance(interactions, str) or not isinstance(interactions, Iterable):
             raise ConfigError(f"interactions must be a list of products, got {interactions!r}")
         pairs = {key: canonical(key, value) for key, value in sorted((values or {}).items())}
         products = sorted({product(p) for p in interactions}, key=_order)
-        self._set(products, pairs, sorted_derived_names(derived))
+        self._set(products, pairs, sorted_derived_names(derived), target, started)
 
     def _set(
-        self, products: Iterable[Product], values: Mapping[str, Value], derived: tuple[str, ...]
+        self,
+        products: Iterable[Product],
+        values: Mapping[str, Value],
+        derived: tuple[str, ...],
+        target: str,
+        started: int,
     ) -> None:
         items = tuple((k, isinstance(v, bool), v) for k, v in values.items())
-        key = tuple(products), items, derived
-        fields = key[0], MappingProxyType(values), derived, key, hash(key)
+        key = tuple(products), items, derived, target, started
+        fields = key[0], MappingProxyType(values), derived, target, started, key, hash(key)
         for name, value in zip(_SLOTS, fields, strict=True):
             object.__setattr__(self, name, value)
 
-    @classmethod
-    def _of(
-        cls, products: Iterable[Product], values: Mapping[str, Value], derived: tuple[str, ...]
+    def _with(
+        self,
+        products: Iterable[Product] | None = None,
+        values: Mapping[str, Value] | None = None,
+        derived: tuple[str, ...] | None = None,
+        target: str | None = None,
+        started: int | None = None,
     ) -> Config:
-        """Return a configuration of parts that are canonical already.
+        """Return this configuration with other parts, which are canonical already.
 
         Equal ones are the same object, because many models try the same configurations.
         """
-        config = object.__new__(cls)
-        config._set(products, dict(values), derived)
+        config = object.__new__(Config)
+        values = self.values if values is None else values
+        config._set(
+            self.interactions if products is None else products,
+            dict(values),
+            self.derived if derived is None else derived,
+            self.target if target is None else target,
+            self.started if started is None else started,
+        )
         types = tuple(map(type, values.values()))  # 1 equals 1.0, and is another value
         return _KNOWN.setdefault((config._key, types), config)
 
@@ -158,16 +184,21 @@ class Config:
     def __repr__(self) -> str:
         words = [f"interactions={self.interactions!r}", f"values={self.values!r}"]
         words += [f"derived={self.derived!r}"] * bool(self.derived)
+        words += [f"target={self.target!r}"] * bool(self.target)
+        words += [f"started={self.started}"] * bool(self.started)
         return f"Config({', '.join(words)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Config, (self.interactions, dict(self.values), self.derived)
+        parts = self.interactions, dict(self.values), self.derived, self.target, self.started
+        return Config, parts
 
     def __str__(self) -> str:
         products = ", ".join(map(show_product, self.interactions))
         parts = [f"features {', '.join(self.derived)}"] if self.derived else []
         parts += [f"interactions {products}" if products else "no interactions"]
-        return "; ".join(parts + [f"{key} {show(value)}" for key, value in self.values.items()])
+        parts += [f"{key} {show(value)}" for key, value in self.values.items()]
+        parts += ["log of the label"] * bool(self.target)
+        return "; ".join(parts + [f"started after {self.started}"] * bool(self.started))
 
     def with_product(self, names: Iterable[str]) -> Config:
         """Return this configuration with one more product.
@@ -188,7 +219,7 @@ class Config:
             at = bisect_left(merged, _order(p), key=_order)
             if at == len(merged) or merged[at] != p:
                 merged.insert(at, p)
-        return self._of(merged, self.values, self.derived)
+        return self._with(merged)
 
     def without_product(self, product: Product) -> Config:
         """Return this configuration with one product less.
@@ -196,7 +227,7 @@ class Config:
         >>> print(Config(["ab", "cd"]).without_product(("a", "b")))
         interactions cd
         """
-        return self._of([p for p in self.interactions if p != product], self.values, self.derived)
+        return self._with([p for p in self.interactions if p != product])
 
     def with_derived(self, names: Iterable[str]) -> Config:
         """Return this configuration with more derived groups.
@@ -204,8 +235,7 @@ class Config:
         >>> print(Config().with_derived(["bins(temp,16)"]))
         features bins(temp,16); no interactions
         """
-        derived = sorted_derived_names([*self.derived, *names])
-        return self._of(self.interactions, self.values, derived)
+        return self._with(derived=sorted_derived_names([*self.derived, *names]))
 
     def without_derived(self, name: str) -> Config:
         """Return this configuration with one derived group less, and without its products.
@@ -216,7 +246,7 @@ class Config:
         """
         products = [p for p in self.interactions if name not in p]
         derived = tuple(other for other in self.derived if other != name)
-        return self._of(products, self.values, derived)
+        return self._with(products, derived=derived)
 
     def with_values(self, **values: Value) -> Config:
         """Return this configuration with some values replaced.
@@ -226,7 +256,31 @@ class Config:
         """
         changed = {key: canonical(key, value) for key, value in values.items()}
         merged = dict(sorted({**self.values, **changed}.items()))
-        return self._of(self.interactions, merged, self.derived)
+        return self._with(values=merged)
+
+    def with_target(self, target: str, started: int) -> Config:
+        """Return this configuration for a model that starts empty after so many examples.
+
+        >>> print(Config(["ab"]).with_target("log", 5000))
+        interactions ab; log of the label; started after 5000
+        """
+        return self._with(target=target, started=started)
+
+    def as_started(self, other: Config) -> Config:
+        """Return this configuration for a model that goes on from one of `other`.
+
+        >>> print(Config(["ab"]).as_started(Config().with_target("", 5000)))
+        interactions ab; started after 5000
+        """
+        return self._with(target=other.target, started=other.started)
+
+    def starts_empty(self, champion: Config) -> bool:
+        """Return whether a model of this configuration cannot go on from one of `champion`.
+
+        >>> Config(["ab"]).starts_empty(Config()), Config().with_target("", 9).starts_empty(Config())
+        (False, True)
+        """
+        return (self.target, self.started) != (champion.target, champion.started)
 
     def since(self, other: Config) -> str:
         """Return the differences from `other` as short text.
@@ -250,6 +304,10 @@ class Config:
         words += [f"+{show_product(p)}" for p in self.interactions if p not in theirs]
         words += [f"-{show_product(p)}" for p in other.interactions if p not in mine]
         words += [f"{k} {show(v)}" for k, v in self.values.items() if other.values.get(k) != v]
+        if self.target != other.target:
+            words.append("log of the label" if self.target else "the label itself")
+        elif self.started != other.started:
+            words.append("started anew")
         return words
 
     def vw_arg_list(self) -> list[str]:
@@ -288,6 +346,8 @@ class Config:
             "interactions": [list(p) for p in self.interactions],
             "values": dict(self.values),
             "features": list(self.derived),
+            **({"target": self.target} if self.target else {}),
+            **({"started": self.started} if self.started else {}),
         }
 
     @classmethod
@@ -298,7 +358,8 @@ class Config:
         interactions ab
         """
         try:
-            return cls(data["interactions"], data["values"], data.get("features", ()))
+            more = data.get("features", ()), data.get("target", ""), data.get("started", 0)
+            return cls(data["interactions"], data["values"], *more)
         except (KeyError, TypeError) as error:
             raise ConfigError(f"not a configuration: {data!r}") from error
 

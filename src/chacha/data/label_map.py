@@ -31,6 +31,14 @@ class LabelMap(NamedTuple):
             return 0.0
         return min(max((y - base - self.shift) / self.scale, -MOST), MOST)
 
+    def found(self, y: float) -> LabelMap:
+        """Return the map with the scale that a label shows, if it has none.
+
+        >>> LabelMap(shift=5.0).found(5.0).found(7.5)
+        LabelMap(shift=5.0, scale=2.5)
+        """
+        return self if self.scale > 0.0 else self._replace(scale=abs(y - self.shift))
+
     def to_user(self, raw: float, base: float = 0.0) -> float:
         """Return the learner's prediction in the units of the labels."""
         return base + self.shift + self.scale * raw

@@ -29,7 +29,11 @@ from chacha.rules.progressive_loss import ProgressiveLoss
 from chacha.rules.stream_facts import StreamFacts
 from chacha.tasks import Task
 
-__all__ = ["Driver", "Forecast", "Published"]
+__all__ = ["LAST_LABELS", "Driver", "Forecast", "Published"]
+
+LAST_LABELS = 12
+"""The number of labels that show the scale of a model that starts anew. A surprise needs as many
+examples to be noticed, so all of them belong to the stream as it is now."""
 
 
 class Forecast(NamedTuple):
@@ -170,6 +174,10 @@ class Driver(ABC):
                 self._pending_policy = None
 
     @abstractmethod
+    def _start_anew(self, config: Config) -> None:
+        """Start an empty model, which learns labels on the scale of the last ones."""
+
+    @abstractmethod
     def _turn_on_centring(self) -> None:
         """Centre the numbers of tables and dicts from the next example on."""
 
@@ -270,7 +278,11 @@ class Driver(ABC):
             elif isinstance(decision, WentLive):
                 self._derive(decision.config.derived)
                 try:
-                    start_model(self.pool, self.algorithm.starting, state.champion, decision.config)
+                    if decision.config.starts_empty(state.champion):
+                        self._start_anew(decision.config)
+                    else:
+                        starting, champion = self.algorithm.starting, state.champion
+                        start_model(self.pool, starting, champion, decision.config)
                 except Exception as error:
                     self.algorithm.withdraw(state, decision.config)
                     self._failures.append(error)

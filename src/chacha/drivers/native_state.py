@@ -198,7 +198,7 @@ class ContestEngineState:
 
     def read(self, state: ContestState, models: Models) -> ContestState:
         """Return a state as the examples since the last decision have changed it."""
-        t, charged, level, serving, challengers = self.engine.contest
+        t, charged, level, usual, recent, serving, challengers = self.engine.contest
         live = state.B
         other, *rest = serving
         return replace(
@@ -206,6 +206,8 @@ class ContestEngineState:
             t=t,
             charged=charged,
             level=level,
+            usual=usual,
+            recent=recent,
             serving=Serving(None if other < 0 else live[other], *rest),
             challengers={
                 c: Challenger(Pairing(*pairing), BlendGain(*gain), lease, state.challengers[c].move)
@@ -230,6 +232,7 @@ class ContestEngineState:
             champion=models[state.champion],
             charged=state.charged,
             level=state.level,
+            surprise=(state.usual, state.recent, state.calm),
             decide_anyway=state.decide_anyway,
             serving=(other, *_fields_of_serving(serving)[1:]),
             challengers=challengers,

@@ -12,7 +12,7 @@ from chacha.config.config import Config
 from chacha.config.derived_groups import DerivedFeatures
 from chacha.data.example import Example
 from chacha.data.label_map import LabelMap
-from chacha.drivers.base import Driver, Forecast
+from chacha.drivers.base import LAST_LABELS, Driver, Forecast
 from chacha.drivers.first_rows import FirstRows
 from chacha.drivers.records import Step
 from chacha.features.centring import Centring
@@ -107,6 +107,11 @@ class PythonDriver(Driver):
     def metrics(self) -> Mapping[str, float]:
         """The weighted sums of the other reported metrics."""
         return self._metrics
+
+    def _start_anew(self, config: Config) -> None:
+        if self._scaled is not None:
+            self._scaled.map = LabelMap(*self._labels.spread(LAST_LABELS))
+        self.pool.start(config)
 
     def _turn_on_centring(self) -> None:
         self._numbers.turn_on()
@@ -238,12 +243,10 @@ class PythonDriver(Driver):
     def _observe_label(self, scaled: ScaledPool, y: float) -> None:
         """Count a label; if all were equal before the first that differs, it shows the scale."""
         self._labels.add(y)
-        flat = not scaled.map.scale > 0.0
-        if flat and not self._first_rows.is_open and y != scaled.map.shift:
-            scale = abs(y - scaled.map.shift)
+        if not self._first_rows.is_open:
             for pool in (scaled, self._baseline_pool):
                 if isinstance(pool, ScaledPool):
-                    pool.set_scale(scale)
+                    pool.find_scale(y)
 
     def _keep_first_row(self, example: Example, features: int) -> None:
         """Keep one of the first rows; if the scale is to be estimated anew, begin again."""

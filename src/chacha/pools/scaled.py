@@ -109,12 +109,17 @@ class ScaledPool:
         for config in live:
             self.start(config)
 
-    def set_scale(self, scale: float) -> None:
-        """Set the scale of maps that have none; no model has learned anything by them."""
-        known = {key: key if key.scale > 0.0 else key._replace(scale=scale) for key in self._pools}
-        self._pools = {known[key]: pool for key, pool in self._pools.items()}
-        self._maps = {config: known[key] for config, key in self._maps.items()}
-        self.map = known.get(self.map, self.map)
+    def find_scale(self, y: float) -> None:
+        """Let a label show the scale of maps that have none, if it is the first that differs.
+
+        No model has learned anything by these maps.
+        """
+        if all(each.scale > 0.0 for each in (self.map, *self._pools)):
+            return
+        found = {each: each.found(y) for each in (self.map, *self._pools)}
+        self._pools = {found[each]: pool for each, pool in self._pools.items()}
+        self._maps = {config: found[each] for config, each in self._maps.items()}
+        self.map = found[self.map]
 
     def predict(self, example: Example) -> Mapping[Config, float]:
         """Return the prediction of every live model, in the units of the labels."""

@@ -31,6 +31,7 @@ class RecentLabels:
         """Add a label, and forget the oldest one if there are enough."""
         self._labels.append(label)
 
-    def spread(self) -> Spread:
-        """Return where the labels lie and how far they spread."""
-        return spread_of(self._labels) if self._labels else Spread(0.0, 0.0)
+    def spread(self, last: int = MOST) -> Spread:
+        """Return where the last labels lie and how far they spread."""
+        labels = list(self._labels)[-last:]
+        return spread_of(labels) if labels else Spread(0.0, 0.0)

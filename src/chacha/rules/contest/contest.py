@@ -36,6 +36,7 @@ from chacha.rules.contest.rotation import ELIMINATED, Move, MoveRequest, MoveSou
 from chacha.rules.contest.scaling import Scaling
 from chacha.rules.contest.screening import CandidateWindow, Screening
 from chacha.rules.contest.state import Challenger, ContestState
+from chacha.rules.contest.surprise import LEAST, add_loss, forget_losses, is_surprised
 from chacha.rules.decisions import Decision, Retired, WentLive
 from chacha.rules.head_start import FromScratch, HeadStart, Starting
 from chacha.rules.oracle import ConfigOracle
@@ -44,7 +45,9 @@ from chacha.rules.stream_facts import ScoredExample, StreamFacts
 __all__ = ["Contest", "ContestRules"]
 
 MEMORY = 2000.0  # examples that the champion's usual loss is averaged over
-DOUBLINGS = 12  # of the first lease, at most
+DOUBLINGS = 4  # of the first lease, at most: late changes of the stream need free slots too
+ANEW = "anew"
+STANDING = 16  # first leases after which a model is started anew even without a surprise
 DETHRONED = "dethroned"
 FUNCTION = "a function of the champion and the groups"
 LONGER = 2  # doublings of the first lease for a dethroned champion
@@ -199,6 +202,7 @@ class Contest:
     def begin_again(self, state: ContestState) -> None:
         """Forget all that was charged, as if no challenger had an example."""
         state.charged, state.level, state.serving = 0, 0.0, Serving()
+        forget_losses(state, 0.0)
         for challenger in state.challengers.values():
             pairing = challenger.pairing
             challenger.pairing = Pairing(pairing.number, pairing.needed)
@@ -235,6 +239,7 @@ class Contest:
             state.charged += 1
             share = max(1.0 / state.charged, 1.0 / MEMORY)
             state.level += share * (weight * champion_loss - state.level)
+            add_loss(state, weight * champion_loss)
         return failures
 
     def decide(self, state: ContestState, facts: StreamFacts) -> Outcome:
@@ -246,8 +251,12 @@ class Contest:
             decisions = self._promote(state, best, failures)
         else:
             decisions = [d for c in state.B for d in self._decide_on(state, c)]
-        if decisions or state.decide_anyway:
+        surprised = self.budget > 1 and is_surprised(state)
+        if surprised:
+            decisions += self._make_room(state)
+        if decisions or state.decide_anyway or surprised:
             state.decide_anyway = False
+            decisions += self._start_anew(state, surprised, failures)
             decisions += self._fill(state, facts, failures)
         gains = {c: challenger.blend_gain for c, challenger in state.challengers.items()}
         state.serving.choose(self.rules.blending, gains, state.charged)
@@ -300,12 +309,52 @@ class Contest:
             failures.append(error)
         decisions += [_leave(state, other, eliminated=False) for other in state.B if other != c]
         state.champion, state.challengers = c, {}
+        if winner.pairing.n > 0 and math.isfinite(winner.pairing.loss):
+            state.level = winner.pairing.loss / winner.pairing.n
+            forget_losses(state, state.level)
+        if winner.move.kind == ANEW:
+            state.changes = 0
+        state.calm, state.anew = state.t + LEAST, state.t
         state.moves.crowned(None if winner.move.kind == DETHRONED else winner.move, old)
         if dethroned is None:
             decisions.append(Retired(state.t, old, state.charged, eliminated=False))
         else:
             self._pair(state, dethroned)
         return decisions
+
+    def _make_room(self, state: ContestState) -> list[Decision]:
+        """Retire a challenger if all slots are taken: the one anew, or that with the least odds."""
+        anew = [c for c in state.B if state.challengers[c].move.kind == ANEW]
+        if not anew and len(state.challengers) < self.budget - 1:
+            return []
+        last = min(anew or state.B, key=lambda c: state.challengers[c].pairing.odds)
+        return [self._retire(state, last, eliminated=False)]
+
+    def _start_anew(
+        self, state: ContestState, surprised: bool, failures: list[Exception]
+    ) -> list[Decision]:
+        """Start the champion's configuration without what was learned before.
+
+        After a surprise at once; otherwise if a slot is free and it was not tried for long.
+        """
+        long_ago = state.t >= state.anew + STANDING * self.rules.first_lease
+        free = 0 < len(state.challengers) < self.budget - 1
+        if not (surprised or (long_ago and free)):
+            return []
+        config = state.champion.with_values(**self.initial.values)  # tuned rates suit old models
+        config = config.with_target(config.target, state.t)
+        try:
+            challenger = self._challenger(state, Move(ANEW, state.t, config))
+        except Exception as error:
+            failures.append(error)
+            return []
+        state.anew = state.t
+        if surprised:
+            state.calm = state.t + self._lease(state.changes)
+            state.changes += 1
+        self._pair(state, challenger)
+        why = "the champion's losses have changed" if surprised else None
+        return [WentLive(state.t, config, challenger.lease, why)]
 
     def _challenger(self, state: ContestState, move: Move) -> Challenger:
         """Return a new challenger, whose evidence begins with the next example."""

@@ -97,7 +97,7 @@ class Moves(MoveRotation):
             kinds["fewer"] = partial(self._fewer, champion)
         if self.features is not None:
             kinds["features"] = partial(self._features, request)
-        kinds["back"] = self._back
+        kinds["back"] = partial(self._back, champion)
         move = self.pick(kinds, request)
         return self._explained(move, request) if move is not None else None
 
@@ -194,9 +194,9 @@ class Moves(MoveRotation):
             if p not in present and len(p) > 1:
                 yield p, partial(champion.with_products, (p,))
 
-    def _back(self) -> Iterator[MoveOption]:
+    def _back(self, champion: Config) -> Iterator[MoveOption]:
         for name, c in self.earlier.items():
-            yield name, partial(constant, c)
+            yield name, partial(c.as_started, champion)
 
     def _fewer(self, champion: Config) -> Iterator[MoveOption]:
         for p in champion.interactions:

@@ -49,6 +49,11 @@ class ContestState:
     t: int = 0  # examples
     charged: int = 0  # examples that the champion was charged for
     level: float = 0.0  # the champion's usual loss
+    usual: float = 0.0  # the same, large losses cut,
+    recent: float = 0.0  # and over the last examples only
+    calm: int = 0  # the example until which no change of the stream is looked for
+    changes: int = 0  # how often one was suspected since the last that was confirmed
+    anew: int = 0  # the example after which a model was last started anew
     challenged: int = 0  # challengers so far, for α
     decide_anyway: bool = False  # fill free slots even if nothing else is decided
     challengers: dict[Config, Challenger] = field(default_factory=dict)

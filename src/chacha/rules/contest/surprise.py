@@ -1,0 +1,38 @@
+"""Surprise: the champion's losses are suddenly unlike what they used to be.
+
+Then the stream may have changed, and a challenger that starts anew, without what was learned
+before, is worth a slot.
+
+Twin: native/src/rules/surprise.hpp
+"""
+
+from __future__ import annotations
+
+from chacha.rules.contest.state import ContestState
+
+__all__ = ["LEAST", "add_loss", "forget_losses", "is_surprised"]
+
+LONG, SHORT = 2000.0, 32.0  # examples that the usual and the recent losses are averaged over
+CUT = 8.0  # usual losses; a larger one counts as that
+LARGE, SMALL = 3.0, 1.0 / 16.0  # usual losses beyond which the recent ones are a surprise
+LEAST = 200  # examples before there is something to compare with
+
+
+def add_loss(state: ContestState, loss: float) -> None:
+    """Add a loss of the champion, which is finite; `state.charged` counts it already."""
+    cut = min(loss, CUT * state.usual) if state.usual > 0.0 else loss
+    share = 1.0 / state.charged
+    state.usual += max(share, 1.0 / LONG) * (cut - state.usual)
+    state.recent += max(share, 1.0 / SHORT) * (cut - state.recent)
+
+
+def is_surprised(state: ContestState) -> bool:
+    """Return whether the recent losses are far above or below the usual ones."""
+    if state.charged < LEAST or state.t < state.calm or not state.usual > 0.0:
+        return False
+    return state.recent > LARGE * state.usual or state.recent < SMALL * state.usual
+
+
+def forget_losses(state: ContestState, loss: float) -> None:
+    """Begin anew with the usual loss of a new champion."""
+    state.usual = state.recent = loss
