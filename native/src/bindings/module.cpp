@@ -211,10 +211,20 @@ NB_MODULE(_native, module) {
           "rows"_a, "Learn labels in units of their scale, which the first rows show.")
       .def(
           "renew_scale",
-          [](PyEngine& self, std::size_t last) {
-            self.locked([&](Engine& engine) { engine.renew_scale(last); });
+          [](PyEngine& self, std::size_t last, bool log) {
+            self.locked([&](Engine& engine) { engine.renew_scale(last, log); });
           },
-          "last"_a, "Let models that start empty learn labels on the scale of the last ones.")
+          "last"_a, "log"_a,
+          "Let models that start empty learn labels, or their logarithms, on the last scale.")
+      .def_prop_ro("skewed", property([](Engine& e) { return e.has_skewed_labels(); }))
+      .def(
+          "log_map",
+          [](PyEngine& self, std::uint32_t model) {
+            const auto held = self.lock();
+            const LabelMap& map = self.engine().label_map(model);
+            return std::tuple(map.log, map.low, map.unit, map.correction());
+          },
+          "model"_a, "Return whether a model learns logarithms; lowest label, unit, correction.")
       .def(
           "label_map",
           [](PyEngine& self, std::uint32_t model) {

@@ -1,6 +1,7 @@
 #include "engine/engine.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <stdexcept>
 
@@ -269,11 +270,34 @@ void Engine::observe_label() noexcept {
   }
 }
 
-void Engine::renew_scale(std::size_t last) {
+void Engine::renew_scale(std::size_t last, bool log) {
   if (!scaled_) return;
-  const Spread spread = labels_.spread(last);
-  map_.shift = spread.centre;
-  map_.scale = spread.scale;
+  map_ = map_of_labels(last, log);
+}
+
+// How a model learns labels, by the last ones.
+LabelMap Engine::map_of_labels(std::size_t last, bool log) const {
+  std::array<double, RecentLabels::kMost> labels;
+  const std::size_t n = labels_.copy(std::min(last, labels.size()), labels.data());
+  LabelMap map;
+  map.scaled = true;
+  if (n == 0) return map;
+  Spread spread = spread_of(labels.data(), n);
+  if (log) {
+    map.log = true;
+    map.corrected = loss_.kind == LossKind::kSquared;
+    map.low = labels[0];
+    if (spread.centre > map.low) {
+      map.unit = spread.centre - map.low;
+    } else if (spread.scale > 0.0) {
+      map.unit = spread.scale;
+    }
+    for (std::size_t i = 0; i < n; ++i) labels[i] = map.mapped(labels[i]);
+    spread = spread_of(labels.data(), n);
+  }
+  map.shift = spread.centre;
+  map.scale = spread.scale;
+  return map;
 }
 
 // If there is no memory to learn the first rows again, that is done before the next example.
@@ -291,9 +315,7 @@ void Engine::keep_first_row() noexcept {
 // Estimates the scale of the labels and the centres of the columns anew. Then all models begin
 // again, and learn the first rows.
 void Engine::begin_again() {
-  const Spread spread = labels_.spread();
-  map_.shift = spread.centre;
-  map_.scale = spread.scale;
+  map_ = map_of_labels(RecentLabels::kMost, false);
   centring_.fit();
   for (std::uint32_t model = 0; model < number_limit(); ++model) {
     if (lanes_.is_live(model)) lanes_.restart(model, map_);
@@ -383,8 +405,10 @@ void Engine::charge_contest(Example& example, const Forecast* forecast, Derivati
   }
   contest_.charge(loss_.loss(champion, y), served_loss, weight);
   double residual = loss_.residual(champion, y);
-  const double scale = lanes_.map(contest.champion).scale;
-  if (scaled_) residual = scale > 0.0 ? residual / scale : 0.0;
+  const LabelMap& map = lanes_.map(contest.champion);
+  if (scaled_) {
+    residual = map.scale > 0.0 ? (map.mapped(y) - map.mapped(champion)) / map.scale : 0.0;
+  }
   screen_.learn(example, derivation, residual, contest_.live());
 }
 

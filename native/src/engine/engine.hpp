@@ -131,7 +131,10 @@ class Engine {
   // To be called before the first example. For losses whose labels have a scale.
   void scale_labels(std::size_t rows);
   // Models that start empty from now on learn labels on the scale of the last ones.
-  void renew_scale(std::size_t last);
+  // `log`: they learn the logarithms of labels.
+  void renew_scale(std::size_t last, bool log);
+  // Whether a few of the last labels are much larger than the others.
+  bool has_skewed_labels() const { return labels_.skewed(); }
   // The same for numeric columns, which are centred too.
   Centring& centring() { return centring_; }
   const LabelMap& label_map(std::uint32_t model) const {
@@ -215,6 +218,7 @@ class Engine {
   void charge_contest(Example& example, const Forecast* forecast, Derivation* derivation,
                       double served_loss) noexcept;
   void observe_label() noexcept;
+  LabelMap map_of_labels(std::size_t last, bool log) const;
   void centre_example();
   void keep_first_row() noexcept;
   void begin_again();

@@ -98,6 +98,11 @@ void ModelLanes::learn(const Example& example) noexcept {
     }
     bank->learn(example, labels.data(), by_lane.data());
     take_predictions(bank.get(), example, by_lane.data());
+    for (Model& model : models_) {
+      if (model.bank == bank.get() && model.map.log) {
+        model.map.observe(example, static_cast<double>(by_lane[model.lane]));
+      }
+    }
   }
 }
 

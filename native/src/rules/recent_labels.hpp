@@ -14,14 +14,29 @@ namespace chacha {
 class RecentLabels {
  public:
   static constexpr std::size_t kMost = 64;
+  static constexpr std::size_t kFewest = 32;  // labels that show whether they are skewed
+  static constexpr double kSkew = 4.0;
 
   void add(double label) noexcept { ring_[count_++ % kMost] = label; }
   std::uint64_t count() const { return count_; }
+  // Copies the last labels, and returns how many there are.
+  std::size_t copy(std::size_t last, double* labels) const noexcept {
+    const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(count_, last));
+    for (std::size_t i = 0; i < n; ++i) labels[i] = ring_[(count_ - 1 - i) % kMost];
+    return n;
+  }
+  // Whether the largest labels are far from the median, and the smallest are not.
+  bool skewed() const noexcept {
+    std::array<double, kMost> labels;
+    const std::size_t n = copy(kMost, labels.data());
+    if (n < kFewest) return false;
+    const double centre = spread_of(labels.data(), n).centre;  // sorts them
+    return labels[n - 1] - centre > kSkew * (centre - labels[0]);
+  }
   // Of the last labels.
   Spread spread(std::size_t last = kMost) const noexcept {
     std::array<double, kMost> labels;
-    const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(count_, last));
-    for (std::size_t i = 0; i < n; ++i) labels[i] = ring_[(count_ - 1 - i) % kMost];
+    const std::size_t n = copy(last, labels.data());
     return n > 0 ? spread_of(labels.data(), n) : Spread();
   }
 

@@ -15,7 +15,7 @@ from chacha.config.derived_groups import sorted_derived_names
 from chacha.data.vw_text import BREAKS_NAMES, escape
 from chacha.errors import ConfigError
 
-__all__ = ["Config", "Product", "Value", "canonical", "product", "show", "show_product"]
+__all__ = ["LOG", "Config", "Product", "Value", "canonical", "product", "show", "show_product"]
 
 Product = tuple[str, ...]
 """A product of groups: their names, sorted. ('a', 'b') is VW's `-q ab`."""

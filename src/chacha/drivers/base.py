@@ -26,6 +26,7 @@ from chacha.rules.contest.scaling import Scaling
 from chacha.rules.decisions import Decision, Promoted, Retired, WentLive
 from chacha.rules.head_start import HeadStart, Starting
 from chacha.rules.progressive_loss import ProgressiveLoss
+from chacha.rules.recent_labels import MOST
 from chacha.rules.stream_facts import StreamFacts
 from chacha.tasks import Task
 
@@ -173,9 +174,18 @@ class Driver(ABC):
                 self._derive([*self.initial.derived, *policy.from_start])
                 self._pending_policy = None
 
+    def _start(self, config: Config, champion: Config) -> None:
+        """Start the model of a challenger, as the rules say."""
+        if not config.starts_empty(champion):
+            start_model(self.pool, self.algorithm.starting, champion, config)
+        elif config.target != champion.target:
+            self._start_anew(config, MOST)
+        else:
+            self._start_anew(config, LAST_LABELS)
+
     @abstractmethod
-    def _start_anew(self, config: Config) -> None:
-        """Start an empty model, which learns labels on the scale of the last ones."""
+    def _start_anew(self, config: Config, labels: int) -> None:
+        """Start an empty model, which learns labels on the scale of the last `labels` ones."""
 
     @abstractmethod
     def _turn_on_centring(self) -> None:
@@ -278,11 +288,7 @@ class Driver(ABC):
             elif isinstance(decision, WentLive):
                 self._derive(decision.config.derived)
                 try:
-                    if decision.config.starts_empty(state.champion):
-                        self._start_anew(decision.config)
-                    else:
-                        starting, champion = self.algorithm.starting, state.champion
-                        start_model(self.pool, starting, champion, decision.config)
+                    self._start(decision.config, state.champion)
                 except Exception as error:
                     self.algorithm.withdraw(state, decision.config)
                     self._failures.append(error)

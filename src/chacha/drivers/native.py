@@ -15,7 +15,7 @@ from chacha._native import ColumnBlock as NativeBlock
 from chacha.config.config import Config
 from chacha.config.derived_groups import DerivedFeatures
 from chacha.data.example import Example, NumberCell
-from chacha.drivers.base import LAST_LABELS, Driver, Forecast
+from chacha.drivers.base import Driver, Forecast
 from chacha.drivers.native_facts import NativeStreamFacts
 from chacha.drivers.native_state import ServingModels, engine_state, served_by
 from chacha.drivers.records import ServedPredictions, Step
@@ -101,8 +101,8 @@ class NativeDriver(Driver):
         """Return the state of the rules, as a value that further steps do not change."""
         return self._engine_state.read(self._state, self.native.models)
 
-    def _start_anew(self, config: Config) -> None:
-        self.engine.renew_scale(LAST_LABELS)
+    def _start_anew(self, config: Config, labels: int) -> None:
+        self.engine.renew_scale(labels, bool(config.target))
         self.pool.start(config)
 
     def _turn_on_centring(self) -> None:

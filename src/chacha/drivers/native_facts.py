@@ -47,6 +47,11 @@ class NativeStreamFacts:
         return self._engine.high
 
     @property
+    def skewed(self) -> bool:
+        """Whether a few of the last labels are much larger than the others, and have a scale."""
+        return self._engine.skewed
+
+    @property
     def groups(self) -> Sequence[str]:
         """The names of all groups, sorted, including those without a feature yet."""
         return sorted(map(intern, self._engine.sizes))

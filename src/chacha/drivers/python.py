@@ -11,13 +11,14 @@ import numpy as np
 from chacha.config.config import Config
 from chacha.config.derived_groups import DerivedFeatures
 from chacha.data.example import Example
-from chacha.data.label_map import LabelMap
-from chacha.drivers.base import LAST_LABELS, Driver, Forecast
+from chacha.data.label_map import label_map_of
+from chacha.drivers.base import Driver, Forecast
 from chacha.drivers.first_rows import FirstRows
 from chacha.drivers.records import Step
 from chacha.features.centring import Centring
 from chacha.features.derivation import Derivation, Recipe
 from chacha.interrupts import Uninterrupted
+from chacha.losses import Squared
 from chacha.pools.base import LivePool, example_for
 from chacha.pools.scaled import ScaledPool
 from chacha.rules.algorithm import Algorithm, RulesState
@@ -62,7 +63,8 @@ class PythonDriver(Driver):
     ) -> None:
         self._derivation = Derivation(on=False)
         self._numbers = Centring()
-        self._scaled = None if scaling is None else ScaledPool(pool)
+        corrects = isinstance(task.loss_function, Squared)
+        self._scaled = None if scaling is None else ScaledPool(pool, corrects)
         pool = pool if self._scaled is None else self._scaled
         self._observed: ObservedStream
         super().__init__(algorithm, pool, task, keep_decisions, features, notes, scaling)
@@ -71,7 +73,7 @@ class PythonDriver(Driver):
         self._screen: Screen | None = None
         if isinstance(algorithm, Contest):
             self._screen = Screen(algorithm.rules.screening, self._derive)
-        self._observed = ObservedStream(bits, task.proxy_range, self._screen)
+        self._observed = ObservedStream(bits, task.proxy_range, self._screen, self._labels)
         self._served, self._baseline = ProgressiveLoss(), ProgressiveLoss()
         self._metrics: dict[str, float] = {}
         self._baseline_pool: LivePool | None = None
@@ -108,9 +110,9 @@ class PythonDriver(Driver):
         """The weighted sums of the other reported metrics."""
         return self._metrics
 
-    def _start_anew(self, config: Config) -> None:
+    def _start_anew(self, config: Config, labels: int) -> None:
         if self._scaled is not None:
-            self._scaled.map = LabelMap(*self._labels.spread(LAST_LABELS))
+            self._scaled.map = label_map_of(self._labels.last(labels), bool(config.target))
         self.pool.start(config)
 
     def _turn_on_centring(self) -> None:
@@ -229,11 +231,12 @@ class PythonDriver(Driver):
 
     def _residual(self, raw: float, y: float) -> float:
         """Return what the screen learns, in units of the champion's scale if labels have one."""
-        residual = self.task.residual(raw, y)
         if self._scaled is None:
-            return residual
-        scale = self._scaled.map_of(self._state.champion).scale
-        return residual / scale if scale > 0.0 else 0.0
+            return self.task.residual(raw, y)
+        label_map = self._scaled.map_of(self._state.champion)
+        if not label_map.scale > 0.0:
+            return 0.0
+        return (label_map.mapped(y) - label_map.mapped(raw)) / label_map.scale
 
     def _label_of(self, example: Example) -> float:
         """Return the label in the units in which losses are counted."""
@@ -262,7 +265,7 @@ class PythonDriver(Driver):
     def _begin_again(self) -> None:
         """Estimate scale and centres anew; all models begin again, and learn the first rows."""
         self._numbers.fit()
-        label_map = LabelMap(*self._labels.spread())
+        label_map = label_map_of(self._labels.last())
         pools = [pool for pool in (self.pool, self._baseline_pool) if isinstance(pool, ScaledPool)]
         for pool in pools:
             pool.begin_again(label_map)

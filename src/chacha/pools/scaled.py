@@ -8,7 +8,7 @@ from typing import cast
 
 from chacha.config.config import Config, Value
 from chacha.data.example import Example
-from chacha.data.label_map import LabelMap
+from chacha.data.label_map import LabelMap, MeanCorrection
 from chacha.pools.base import (
     Capabilities,
     CopyingPool,
@@ -28,6 +28,7 @@ class ScaledPool:
 
     A model keeps the map it was started with, and a copy has that of its source. Models with
     different maps live in different pools, because the models of a pool learn the same label.
+    With `corrects`, models that learn logarithms predict the mean of the label.
 
     >>> from chacha import ReferencePool
     >>> from chacha.data.text_parser import parse_line
@@ -40,12 +41,14 @@ class ScaledPool:
     1099
     """
 
-    def __init__(self, pool: LivePool) -> None:
+    def __init__(self, pool: LivePool, corrects: bool = False) -> None:
+        self.corrects = corrects
         self.map = LabelMap()
         """How models that start empty learn labels."""
         self._first = pool
         self._pools: dict[LabelMap, LivePool] = {self.map: pool}
         self._maps: dict[Config, LabelMap] = {}
+        self._corrections: dict[Config, MeanCorrection] = {}
 
     @property
     def capabilities(self) -> Capabilities:
@@ -59,7 +62,7 @@ class ScaledPool:
 
     def fresh(self) -> ScaledPool:
         """Return an empty pool with the same settings, and no map yet."""
-        return ScaledPool(self._first.fresh())
+        return ScaledPool(self._first.fresh(), self.corrects)
 
     def default(self, key: str) -> Value | None:
         """Return the learner's default for an option; None if it has no such option."""
@@ -79,6 +82,8 @@ class ScaledPool:
         refuse_live(config, self._maps)
         self._pool_for(self.map).start(config)
         self._maps[config] = self.map
+        if self.map.log and self.corrects:
+            self._corrections[config] = MeanCorrection()
 
     def _pool_for(self, label_map: LabelMap) -> LivePool:
         if label_map not in self._pools:
@@ -90,12 +95,15 @@ class ScaledPool:
         """Drop the model of `config`."""
         self.pool_of(config).stop(config)
         del self._maps[config]
+        self._corrections.pop(config, None)
 
     def copy(self, source: Config, config: Config, damping: float = 0.0) -> None:
         """Give `config` a copy of the model of `source`, which learns labels as it does."""
         pool = cast("CopyingPool", self.pool_of(source))
         pool.copy(source, config, damping)
         self._maps[config] = self._maps[source]
+        if (correction := self._corrections.get(source)) is not None:
+            self._corrections[config] = replace(correction)
 
     def undamp(self, config: Config) -> None:
         """Let `config` learn from now on as if it had never been a copy."""
@@ -126,17 +134,24 @@ class ScaledPool:
         bare, raw = _without_initial(example), {}
         for label_map, pool in self._pools.items():
             for config, prediction in pool.predict(bare).items():
-                raw[config] = label_map.to_user(prediction, example.initial)
+                raw[config] = self._to_user(config, label_map, prediction, example.initial)
         return {config: raw[config] for config in self._maps}
+
+    def _to_user(self, config: Config, label_map: LabelMap, raw: float, base: float) -> float:
+        correction = self._corrections.get(config)
+        return label_map.to_user(raw, base, 1.0 if correction is None else correction.factor)
 
     def learn(self, example: Example) -> Mapping[Config, float]:
         """Let every live model learn the example; return what `predict` would have returned."""
         refuse_unlabelled(example)
         bare, raw = _without_initial(example), {}
         for label_map, pool in self._pools.items():
-            label = label_map.to_learner(example.target_or_label, example.initial)
+            y, base = example.target_or_label, example.initial
+            label = label_map.to_learner(y, base)
             for config, prediction in pool.learn(bare.with_label(label)).items():
-                raw[config] = label_map.to_user(prediction, example.initial)
+                raw[config] = self._to_user(config, label_map, prediction, base)
+                if example.weight > 0 and (correction := self._corrections.get(config)) is not None:
+                    correction.observe(label_map, prediction, y, base)
         return {config: raw[config] for config in self._maps}
 
     def learn_many(self, examples: Sequence[Example]) -> list[Mapping[Config, float]]:

@@ -6,12 +6,15 @@ Twin: native/src/rules/recent_labels.hpp
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 
-from chacha.data.spread import Spread, spread_of
+from chacha.data.spread import spread_of
 
 __all__ = ["RecentLabels"]
 
 MOST = 64
+FEWEST = 32  # labels that show whether they are skewed
+SKEW = 4.0
 
 
 class RecentLabels:
@@ -20,8 +23,8 @@ class RecentLabels:
     >>> labels = RecentLabels()
     >>> for label in range(100):
     ...     labels.add(float(label))
-    >>> labels.spread().centre
-    67.5
+    >>> labels.last(2), labels.skewed
+    ([98.0, 99.0], False)
     """
 
     def __init__(self) -> None:
@@ -31,7 +34,15 @@ class RecentLabels:
         """Add a label, and forget the oldest one if there are enough."""
         self._labels.append(label)
 
-    def spread(self, last: int = MOST) -> Spread:
-        """Return where the last labels lie and how far they spread."""
-        labels = list(self._labels)[-last:]
-        return spread_of(labels) if labels else Spread(0.0, 0.0)
+    def last(self, count: int = MOST) -> Sequence[float]:
+        """Return the last labels."""
+        return list(self._labels)[-count:]
+
+    @property
+    def skewed(self) -> bool:
+        """Whether the largest labels are far from the median, and the smallest are not."""
+        labels = self._labels
+        if len(labels) < FEWEST:
+            return False
+        centre = spread_of(labels).centre
+        return max(labels) - centre > SKEW * (centre - min(labels))

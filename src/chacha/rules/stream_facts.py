@@ -13,6 +13,7 @@ from chacha.config.config import Config
 from chacha.config.derived_groups import ColumnProfile
 from chacha.data.example import Example
 from chacha.rules.feature_counts import complexity
+from chacha.rules.recent_labels import RecentLabels
 
 __all__ = ["ObservedStream", "ScoredExample", "StreamFacts"]
 
@@ -55,6 +56,10 @@ class StreamFacts(Protocol):
         """Return d_c: the number of features that `config` induces."""
 
     @property
+    def skewed(self) -> bool:
+        """Whether a few of the last labels are much larger than the others, and have a scale."""
+
+    @property
     def screen(self) -> Any:
         """The screen that ranks candidates; only the recommended rules have one."""
 
@@ -89,7 +94,9 @@ class ObservedStream:
         bits: int = 18,
         loss_range: Callable[[float, float], float] = label_range,
         screen: Any = None,
+        labels: RecentLabels | None = None,
     ) -> None:
+        self._labels = labels
         self.low = math.inf
         self.high = -math.inf
         self.sizes: dict[str, int] = {}
@@ -113,6 +120,11 @@ class ObservedStream:
                 self.sizes[group] = len(hashes)
                 self.raw_features = sum(self.sizes.values())
                 self._complexity.clear()
+
+    @property
+    def skewed(self) -> bool:
+        """Whether a few of the last labels are much larger than the others, and have a scale."""
+        return self._labels is not None and self._labels.skewed
 
     @property
     def groups(self) -> Sequence[str]:

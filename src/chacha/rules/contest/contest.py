@@ -127,7 +127,7 @@ class Contest:
     >>> from chacha.rules.contest.screen import Screen
     >>> from chacha.rules.contest.screening import Screening
     >>> screen = Screen(Screening())
-    >>> facts = SimpleNamespace(groups="ab", sizes={"a": 1, "b": 1}, columns=(), screen=screen)
+    >>> facts = SimpleNamespace(groups="ab", sizes={}, columns=(), screen=screen, skewed=False)
     >>> rules = ContestRules(oracle=lambda champion, groups: [champion.with_product(groups)])
     >>> contest = Contest(rules, Config(), budget=2)
     >>> state = contest.start()
@@ -393,7 +393,9 @@ class Contest:
             state.window.set(screen, C, facts, candidates)
             while len(state.challengers) < self.budget - 1:
                 live = {each.move: each.pairing.n for each in state.challengers.values()}
-                move = state.moves.next(MoveRequest(C, groups, screen, live, state.t, columns))
+                request = MoveRequest(C, groups, screen, live, state.t, columns)
+                request = request._replace(skewed=facts.skewed, initial=self.initial)
+                move = state.moves.next(request)
                 if move is None or move.config == C or move.config in state.challengers:
                     break
                 challenger = self._challenger(state, move)

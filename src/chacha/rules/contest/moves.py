@@ -11,7 +11,7 @@ from functools import partial
 from itertools import chain, islice
 from typing import Any
 
-from chacha.config.config import Config, Product
+from chacha.config.config import LOG, Config, Product
 from chacha.config.derived_groups import ColumnProfile
 from chacha.config.space import Space
 from chacha.rules.contest.feature_moves import FeatureMoves
@@ -35,6 +35,8 @@ class Moves(MoveRotation):
     - `fewer`: one product or derived group less;
     - `features`: more derived groups, by
       :class:`~chacha.rules.contest.feature_moves.FeatureMoves`;
+    - `target`: the logarithm of the label instead of the label, or the reverse, where a few
+      labels are much larger than the others;
     - `back`: one of the last three champions.
 
     A configuration of `several` or `features` may have at most `grow` times as many features as
@@ -97,6 +99,8 @@ class Moves(MoveRotation):
             kinds["fewer"] = partial(self._fewer, champion)
         if self.features is not None:
             kinds["features"] = partial(self._features, request)
+        if request.skewed or champion.target:
+            kinds["target"] = partial(self._target, request)
         kinds["back"] = partial(self._back, champion)
         move = self.pick(kinds, request)
         return self._explained(move, request) if move is not None else None
@@ -193,6 +197,16 @@ class Moves(MoveRotation):
         for p in chain(self.products.ranked(champion, screen), rest):
             if p not in present and len(p) > 1:
                 yield p, partial(champion.with_products, (p,))
+
+    def _target(self, request: MoveRequest) -> Iterator[MoveOption]:
+        """Yield the logarithm of the label, or the label itself; such models start empty."""
+        if any(move.kind == "target" for move in request.live):
+            return
+        champion = request.champion
+        values = champion.values if request.initial is None else request.initial.values
+        other = "" if champion.target else LOG
+        config = champion.with_values(**values)
+        yield other or "label", partial(config.with_target, other, request.t)
 
     def _back(self, champion: Config) -> Iterator[MoveOption]:
         for name, c in self.earlier.items():

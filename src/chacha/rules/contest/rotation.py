@@ -44,7 +44,8 @@ class MoveRequest(NamedTuple):
     """The request for a move when a slot is free.
 
     `live` has the moves of the live challengers with their numbers of examples; `t` is the number
-    of the example.
+    of the example. `skewed` says whether labels are worth a logarithm, and `initial` is the first
+    champion, whose values suit models that start empty.
     """
 
     champion: Config
@@ -53,6 +54,8 @@ class MoveRequest(NamedTuple):
     live: Mapping[Move, int]
     t: int
     columns: Sequence[ColumnProfile] = ()
+    skewed: bool = False
+    initial: Config | None = None
 
 
 @runtime_checkable
