@@ -70,7 +70,11 @@ struct Pairing {
     visit("odds_before", &Pairing::odds_before);
   }
 
-  double reached() const { return (wealth + reserve) / needed; }
+  // The odds as a share of those that promote; 0 unless it has lost less in all, by the margin.
+  double reached(double margin) const {
+    const bool less = loss < champion_loss - margin * champion_loss;
+    return less ? (wealth + reserve) / needed : 0.0;
+  }
   double odds_against() const { return against + reserve; }
 
   void add(double champion, double challenger, double weight, double level,

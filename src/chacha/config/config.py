@@ -197,7 +197,7 @@ class Config:
         parts = [f"features {', '.join(self.derived)}"] if self.derived else []
         parts += [f"interactions {products}" if products else "no interactions"]
         parts += [f"{key} {show(value)}" for key, value in self.values.items()]
-        parts += ["log of the label"] * bool(self.target)
+        parts += [f"target {self.target}"] * bool(self.target)
         return "; ".join(parts + [f"started after {self.started}"] * bool(self.started))
 
     def with_product(self, names: Iterable[str]) -> Config:
@@ -262,7 +262,7 @@ class Config:
         """Return this configuration for a model that starts empty after so many examples.
 
         >>> print(Config(["ab"]).with_target("log", 5000))
-        interactions ab; log of the label; started after 5000
+        interactions ab; target log; started after 5000
         """
         return self._with(target=target, started=started)
 
@@ -305,9 +305,9 @@ class Config:
         words += [f"-{show_product(p)}" for p in other.interactions if p not in mine]
         words += [f"{k} {show(v)}" for k, v in self.values.items() if other.values.get(k) != v]
         if self.target != other.target:
-            words.append("log of the label" if self.target else "the label itself")
+            words.append(f"target {self.target or 'label'}")
         elif self.started != other.started:
-            words.append("started anew")
+            words.append("anew")
         return words
 
     def vw_arg_list(self) -> list[str]:
