@@ -135,6 +135,7 @@ class Engine:
         champion: int,
         charged: int,
         level: float,
+        surprise: tuple[float, float, int],
         decide_anyway: bool,
         serving: tuple[Any, ...],
         challengers: Sequence[tuple[int, int, tuple[Any, ...], tuple[Any, ...]]],
@@ -145,9 +146,17 @@ class Engine:
     def contest(
         self,
     ) -> tuple[
-        int, int, float, tuple[Any, ...], list[tuple[int, int, tuple[Any, ...], tuple[Any, ...]]]
+        int,
+        int,
+        float,
+        float,
+        float,
+        tuple[Any, ...],
+        list[tuple[int, int, tuple[Any, ...], tuple[Any, ...]]],
     ]:
-        """Examples, those charged, the usual loss, Serving, challengers."""
+        """
+        Examples, those charged, the usual and recent losses, Serving, challengers.
+        """
 
     @property
     def serving(self) -> tuple[int, int, float]:
@@ -306,6 +315,18 @@ class Engine:
 
     def scale_labels(self, rows: int) -> None:
         """Learn labels in units of their scale, which the first rows show."""
+
+    def renew_scale(self, last: int, logarithms: bool) -> None:
+        """
+        Let models that start empty learn labels, or their logarithms, on the last scale.
+        """
+
+    @property
+    def skewed(self) -> bool: ...
+    def log_map(self, model: int) -> tuple[bool, float, float, float]:
+        """
+        Return whether a model learns logarithms; lowest label, unit, correction.
+        """
 
     def label_map(self, model: int) -> tuple[bool, float, float]:
         """

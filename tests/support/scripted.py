@@ -35,6 +35,7 @@ class World:
     loss_range: float = 1.0
     d: Callable[[Config], float] = field(default=lambda config: 1.0)
     columns: Sequence[ColumnProfile] = ()
+    skewed: bool = False
     low: float = 0.0
     high: float = 1.0
     screen: Any = None

@@ -214,7 +214,7 @@ NB_MODULE(_native, module) {
           [](PyEngine& self, std::size_t last, bool log) {
             self.locked([&](Engine& engine) { engine.renew_scale(last, log); });
           },
-          "last"_a, "log"_a,
+          "last"_a, "logarithms"_a,
           "Let models that start empty learn labels, or their logarithms, on the last scale.")
       .def_prop_ro("skewed", property([](Engine& e) { return e.has_skewed_labels(); }))
       .def(

@@ -94,7 +94,7 @@ void Engine::order_runs(const Names& names) {
 
 // Until the centres are known for good, a row is kept with all cells it was read with.
 void Engine::centre_example() {
-  if (first_rows_.is_open()) first_rows_.full() = example_;
+  if (first_rows_ != nullptr) first_rows_->full() = example_;
   centring_.apply(example_);
 }
 
@@ -120,7 +120,7 @@ void Engine::scale_labels(std::size_t rows) {
   for (std::uint32_t model = 0; model < number_limit(); ++model) {
     if (lanes_.is_live(model)) lanes_.set_map(model, map_);
   }
-  first_rows_.open(rows);
+  first_rows_ = std::make_unique<FirstRows>(rows);
 }
 
 void Engine::predict() {
@@ -236,9 +236,9 @@ Status Engine::step(const Forecast* forecast) {
   if (derivation_.on()) derivation_.derive(example_, true, *names_);
   if (contested_) screen_.prepare(example_, groups_.size(), contest_.live());
   expand();
-  if (first_rows_.is_open()) {
-    first_rows_.prepare(example_);
-    centring_.prepare(first_rows_.full());
+  if (first_rows_ != nullptr) {
+    first_rows_->prepare(example_);
+    centring_.prepare(first_rows_->full());
   }
   // From here on nothing throws: an example is learned as a whole, or not at all.
   Bank& bank = *lanes_.banks().front();
@@ -253,7 +253,7 @@ Status Engine::step(const Forecast* forecast) {
   lanes_.learn(example_);
   charge(forecast);
   derivation_.observe(example_);
-  if (first_rows_.is_open() && example_.weight > 0.0F) keep_first_row();
+  if (first_rows_ != nullptr && example_.weight > 0.0F) keep_first_row();
   due_ = decide();
   return due_ ? Status::kDecide : Status::kFine;
 }
@@ -263,7 +263,7 @@ Status Engine::step(const Forecast* forecast) {
 void Engine::observe_label() noexcept {
   if (!(example_.weight > 0.0F)) return;
   labels_.add(example_.target);
-  if (first_rows_.is_open()) return;
+  if (first_rows_ != nullptr) return;
   map_.find_scale(example_.target);
   for (std::uint32_t model = 0; model < number_limit(); ++model) {
     if (lanes_.is_live(model)) lanes_.find_scale(model, example_.target);
@@ -302,9 +302,9 @@ LabelMap Engine::map_of_labels(std::size_t last, bool log) const {
 
 // If there is no memory to learn the first rows again, that is done before the next example.
 void Engine::keep_first_row() noexcept {
-  first_rows_.add();
-  centring_.observe(first_rows_.full());
-  if (!first_rows_.is_due()) return;
+  first_rows_->add();
+  centring_.observe(first_rows_->full());
+  if (!first_rows_->is_due()) return;
   again_due_ = true;
   try {
     begin_again();
@@ -322,23 +322,23 @@ void Engine::begin_again() {
   }
   contest_.begin_again();
   screen_.begin_again();
-  for (std::size_t i = 0; i < first_rows_.size(); ++i) {
-    const FirstRows::Row& row = first_rows_.row(i);
+  for (std::size_t i = 0; i < first_rows_->size(); ++i) {
+    const FirstRows::Row& row = first_rows_->row(i);
     std::vector<std::uint32_t> empty;
-    again_ = row.full;
-    centring_.apply(again_);
-    again_.order_runs(groups_, empty);
-    again_.append_derived(row.runs, row.hashes, row.values);
-    if (contested_) screen_.prepare(again_, groups_.size(), contest_.live());
-    for (const auto& bank : lanes_.banks()) bank->expand(again_, true);
-    lanes_.learn(again_);
+    Example again = row.full;
+    centring_.apply(again);
+    again.order_runs(groups_, empty);
+    again.append_derived(row.runs, row.hashes, row.values);
+    if (contested_) screen_.prepare(again, groups_.size(), contest_.live());
+    for (const auto& bank : lanes_.banks()) bank->expand(again, true);
+    lanes_.learn(again);
     if (!contested_) continue;
     const double champion = lanes_.raw(contest_.state().champion);
-    charge_contest(again_, nullptr, nullptr, loss_.loss(champion, label_of(again_)));
+    charge_contest(again, nullptr, nullptr, loss_.loss(champion, label_of(again)));
   }
   again_due_ = false;
-  if (!first_rows_.is_full()) return;
-  first_rows_.close();
+  if (!first_rows_->is_full()) return;
+  first_rows_.reset();
   centring_.finish();
 }
 
@@ -474,9 +474,10 @@ BlockProgress Engine::progress_after_failure(std::size_t at, std::size_t example
 std::size_t Engine::bytes() const {
   std::size_t total = sizeof(Engine) + groups_.bytes() + derivation_.bytes() + rows_.bytes() +
                       observed_.bytes() + lanes_.bytes() + screen_.bytes() + example_.bytes() +
-                      first_rows_.bytes() + again_.bytes() + centring_.bytes() + record_.bytes() +
+                      centring_.bytes() + record_.bytes() +
                       bytes_of(models_, contest_.state().challengers, empty_);
   for (const Model& model : models_) total += bytes_of(model.products);
+  if (first_rows_ != nullptr) total += sizeof(FirstRows) + first_rows_->bytes();
   return total;
 }
 

@@ -153,7 +153,7 @@ class Engine {
   void set_contest(ContestState state);
   const Contest& contest() const { return contest_; }
   // Whether the next example may fill a block, which is when a test is called.
-  bool calls_test() const { return first_rows_.is_open() || contest_.block_ends(); }
+  bool calls_test() const { return first_rows_ != nullptr || contest_.block_ends(); }
   Screen& screen() { return screen_; }
   // The prediction that is served, from what all models predicted last.
   double served_now() const;
@@ -257,9 +257,8 @@ class Engine {
   bool scaled_ = false;  // whether labels are
   LabelMap map_;         // of a model that starts empty
   RecentLabels labels_;
-  FirstRows first_rows_;
-  Example again_;           // one of them
-  bool again_due_ = false;  // the first rows are to be learned again
+  std::unique_ptr<FirstRows> first_rows_;  // as long as they are kept
+  bool again_due_ = false;                 // the first rows are to be learned again
 
   std::int64_t t_ = 0;
   ProgressiveLoss served_, baseline_standing_;

@@ -6,10 +6,10 @@
 namespace chacha {
 
 bool Engine::read_row(const ColumnBlock& block, std::size_t row, std::size_t end) {
-  if (!first_rows_.is_open()) return rows_.read(row, end, example_, empty_);
+  if (first_rows_ == nullptr) return rows_.read(row, end, example_, empty_);
   if (!centring_.on()) {
     const bool good = rows_.read(row, end, example_, empty_);
-    first_rows_.full() = example_;
+    first_rows_->full() = example_;
     return good;
   }
   if (!rows_.read_all(row, example_)) return false;

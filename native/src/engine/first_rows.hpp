@@ -24,9 +24,8 @@ class FirstRows {
     Pod<float> values;
   };
 
-  // Keep the first `rows` rows, or as many as `kMostFeatures` allow; 0: none.
-  void open(std::size_t rows) { limit_ = rows; }
-  bool is_open() const { return limit_ > 0; }
+  // Keeps the first `rows` rows, or as many as `kMostFeatures` allow.
+  explicit FirstRows(std::size_t rows) : limit_(rows) {}
 
   // The next row, before numbers are centred.
   Example& full() { return full_; }
@@ -40,11 +39,10 @@ class FirstRows {
   // Whether there are enough rows to estimate from anew: 1, 2, 4, ... or all of them.
   bool is_due() const { return (count_ & (count_ - 1)) == 0 || is_full(); }
   bool is_full() const { return count_ >= limit_ || features_ >= kMostFeatures; }
-  void close() noexcept { *this = FirstRows(); }
   std::size_t bytes() const;
 
  private:
-  std::size_t limit_ = 0;
+  std::size_t limit_;
   std::size_t count_ = 0;  // rows that were learned
   std::size_t features_ = 0;
   Example full_;

@@ -71,9 +71,9 @@ struct Pairing {
   }
 
   // The odds as a share of those that promote; 0 unless it has lost less in all, by the margin.
-  double reached(double margin) const {
-    const bool less = loss < champion_loss - margin * champion_loss;
-    return less ? (wealth + reserve) / needed : 0.0;
+  double reached(const PairedBetting& rules) const {
+    const bool less = loss < champion_loss - rules.margin * champion_loss;
+    return less || rules.coin ? (wealth + reserve) / needed : 0.0;
   }
   double odds_against() const { return against + reserve; }
 

@@ -95,8 +95,8 @@ class MeanCorrection:
     >>> correction, label_map = MeanCorrection(), LabelMap(scale=1.0, log=True)
     >>> for y in (0.0, 3.0) * 100:
     ...     correction.observe(label_map, raw=0.5, y=y)
-    >>> round(label_map.to_user(0.5, correction=correction.factor), 2)
-    1.48
+    >>> round(label_map.to_user(0.5, correction=correction.factor), 1)
+    1.5
     """
 
     products: float = 0.0

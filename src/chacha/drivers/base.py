@@ -20,6 +20,7 @@ from chacha.errors import PoolError
 from chacha.features.derivation import Recipe
 from chacha.interrupts import Uninterrupted
 from chacha.pools.base import LivePool, copies
+from chacha.pools.scaled import ScaledPool
 from chacha.rules.algorithm import Algorithm, RulesState
 from chacha.rules.contest.blending import Blend
 from chacha.rules.contest.scaling import Scaling
@@ -315,9 +316,9 @@ def _notes(starting: Starting, pool: LivePool) -> tuple[str, ...]:
     """Return notes on rules that cannot be applied with this pool."""
     if not isinstance(starting, HeadStart) or copies(pool):
         return ()
+    name = type(pool.inner if isinstance(pool, ScaledPool) else pool).__name__
     return (
-        f"{type(pool).__name__} cannot copy a model: challengers start empty, without the head "
-        "start of the rules",
+        f"{name} cannot copy a model: challengers start empty, without the head start of the rules",
     )
 
 

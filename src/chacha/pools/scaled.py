@@ -35,17 +35,17 @@ class ScaledPool:
     >>> pool = ScaledPool(ReferencePool())
     >>> pool.map = LabelMap(shift=1000.0, scale=50.0)
     >>> pool.start(Config())
-    >>> for _ in range(9):
+    >>> for _ in range(20):
     ...     _ = pool.learn(parse_line("1100 |a x"))
     >>> round(pool.predict(parse_line("|a x"))[Config()])
-    1099
+    1100
     """
 
     def __init__(self, pool: LivePool, corrects: bool = False) -> None:
         self.corrects = corrects
         self.map = LabelMap()
         """How models that start empty learn labels."""
-        self._first = pool
+        self._first = self.inner = pool
         self._pools: dict[LabelMap, LivePool] = {self.map: pool}
         self._maps: dict[Config, LabelMap] = {}
         self._corrections: dict[Config, MeanCorrection] = {}

@@ -34,7 +34,7 @@ class LogLabels:
 
     >>> from chacha.sources.rows import Rows
     >>> [example.line for example in LogLabels(Rows(["0 |a x", "7 |a x"]), shift=1.0)]
-    ['0.0 |a x', '2.0794415e+0 |a x']
+    ['0.0 |a x', '2.079441547393799e+0 |a x']
     """
 
     def __init__(self, source: Source, shift: float = 0.0) -> None:
