@@ -316,9 +316,10 @@ def _notes(starting: Starting, pool: LivePool) -> tuple[str, ...]:
     """Return notes on rules that cannot be applied with this pool."""
     if not isinstance(starting, HeadStart) or copies(pool):
         return ()
-    name = type(pool.inner if isinstance(pool, ScaledPool) else pool).__name__
+    given = pool.given if isinstance(pool, ScaledPool) else pool
     return (
-        f"{name} cannot copy a model: challengers start empty, without the head start of the rules",
+        f"{type(given).__name__} cannot copy a model: challengers start empty, without the head "
+        "start of the rules",
     )
 
 

@@ -273,7 +273,7 @@ class PythonDriver(Driver):
         assert isinstance(algorithm, Contest)
         assert isinstance(state, ContestState)
         assert screen is not None
-        algorithm.begin_again(state)
+        state.begin_again()
         screen.begin_again()
         t, live, champion = state.t, len(algorithm.live(state)), state.champion
         for example in map(self._numbers.apply, self._first_rows.rows):

@@ -45,10 +45,15 @@ class ScaledPool:
         self.corrects = corrects
         self.map = LabelMap()
         """How models that start empty learn labels."""
-        self._first = self.inner = pool
+        self._first = pool
         self._pools: dict[LabelMap, LivePool] = {self.map: pool}
         self._maps: dict[Config, LabelMap] = {}
         self._corrections: dict[Config, MeanCorrection] = {}
+
+    @property
+    def given(self) -> LivePool:
+        """The pool that it was made of."""
+        return self._first
 
     @property
     def capabilities(self) -> Capabilities:

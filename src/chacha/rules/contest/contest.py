@@ -24,7 +24,7 @@ from chacha.config.space import RATES, Interactions, Space
 from chacha.errors import ConfigError
 from chacha.rules.algorithm import Outcome
 from chacha.rules.contest.betting import PairedBetting, Pairing, nan_to_inf, number
-from chacha.rules.contest.blending import Blend, BlendGain, Blending, Serving
+from chacha.rules.contest.blending import Blend, BlendGain, Blending
 from chacha.rules.contest.moves import Moves
 from chacha.rules.contest.records import (
     doubled_record,
@@ -44,7 +44,6 @@ from chacha.rules.stream_facts import ScoredExample, StreamFacts
 
 __all__ = ["Contest", "ContestRules"]
 
-MEMORY = 2000.0  # examples that the champion's usual loss is averaged over
 DOUBLINGS = 4  # of the first lease, at most: late changes of the stream need free slots too
 ANEW = "anew"
 STANDING = 16  # first leases after which a model is started anew even without a surprise
@@ -199,16 +198,6 @@ class Contest:
         """Return whether there are challengers, or there never will be any."""
         return bool(state.challengers) or self.budget < 2
 
-    def begin_again(self, state: ContestState) -> None:
-        """Forget all that was charged, as if no challenger had an example."""
-        state.charged, state.level, state.serving = 0, 0.0, Serving()
-        forget_losses(state, 0.0)
-        for challenger in state.challengers.values():
-            pairing = challenger.pairing
-            challenger.pairing = Pairing(pairing.number, pairing.needed)
-            challenger.pairing.restart()
-            challenger.blend_gain = BlendGain()
-
     def charge(self, state: ContestState, scored: ScoredExample) -> Sequence[BaseException]:
         """Charge all live models for one example, and return the failures of a custom test.
 
@@ -236,9 +225,7 @@ class Contest:
             except BaseException as error:
                 failures.append(error)
         if math.isfinite(weight * champion_loss):
-            state.charged += 1
-            share = max(1.0 / state.charged, 1.0 / MEMORY)
-            state.level += share * (weight * champion_loss - state.level)
+            state.charge_champion(weight * champion_loss)
             add_loss(state, weight * champion_loss)
         return failures
 

@@ -16,7 +16,7 @@ from chacha.config.derived_groups import ColumnProfile
 from chacha.config.space import Space
 from chacha.rules.contest.feature_moves import FeatureMoves
 from chacha.rules.contest.product_moves import ProductMoves
-from chacha.rules.contest.rotation import Move, MoveOption, MoveRequest, MoveRotation, constant
+from chacha.rules.contest.rotation import Move, MoveOption, MoveRequest, MoveRotation
 from chacha.rules.contest.screening import CandidateScreen
 from chacha.rules.contest.value_steps import IN_VAIN, ValueSteps
 

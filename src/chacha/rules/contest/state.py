@@ -17,6 +17,8 @@ from chacha.rules.contest.screening import CandidateWindow
 
 __all__ = ["Challenger", "ContestState"]
 
+MEMORY = 2000.0  # examples that the champion's usual loss is averaged over
+
 
 @dataclass(slots=True)
 class Challenger:
@@ -30,6 +32,12 @@ class Challenger:
     def copy(self) -> Challenger:
         """Return a copy that further examples do not change."""
         return Challenger(copy(self.pairing), copy(self.blend_gain), self.lease, self.move)
+
+    def begin_again(self) -> None:
+        """Forget all examples; lease and move stay."""
+        self.pairing = Pairing(self.pairing.number, self.pairing.needed)
+        self.pairing.restart()
+        self.blend_gain = BlendGain()
 
 
 @dataclass(slots=True)
@@ -68,6 +76,19 @@ class ContestState:
     def S(self) -> Mapping[Config, Challenger]:
         """The challengers: only the live ones, as others are proposed when a slot is free."""
         return self.challengers
+
+    def charge_champion(self, loss: float) -> None:
+        """Count a weighted loss of the champion, which is finite."""
+        self.charged += 1
+        share = max(1.0 / self.charged, 1.0 / MEMORY)
+        self.level += share * (loss - self.level)
+
+    def begin_again(self) -> None:
+        """Forget all that was charged, as if no model had seen an example."""
+        self.charged, self.level, self.serving = 0, 0.0, Serving()
+        self.usual = self.recent = 0.0
+        for challenger in self.challengers.values():
+            challenger.begin_again()
 
     def copy(self) -> ContestState:
         """Return a copy that further steps do not change; it shares the moves."""
