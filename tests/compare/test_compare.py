@@ -23,7 +23,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import chacha
-from chacha import ChaCha
+from chacha import ChaCha, ContestRules
 from chacha.compare import (
     METHODS,
     CommonSettings,
@@ -41,6 +41,8 @@ from chacha.errors import ConfigError
 from tests.support.command_line import cli
 from tests.support.comparisons import LastLabel, cli_without
 
+AS_READ = ContestRules(scaling=None)
+"""As the methods that are compared: labels are not scaled."""
 STREAM = "synth:interactions,n=900,seed=4"
 FAST = ["naive", "random", "exhaustive", "paper"]
 
@@ -103,13 +105,13 @@ def test_every_method_does_what_the_library_does(tmp_path: Path) -> None:
 
 def test_offline_is_frozen_after_a_fifth_and_compared_over_the_rest(tmp_path: Path) -> None:
     outcomes = study(tmp_path, methods=["naive", "offline", "exhaustive"]).finish().outcomes[STREAM]
-    model = ChaCha(budget=1)
+    model = ChaCha(budget=1, rules=AS_READ)
     examples = [e for e in chacha.open_source(STREAM) if isinstance(e, chacha.Example)]
     for example in examples[:180]:
         model.learn_one(example)
     losses = [(model.predict_one(e) - (e.label or 0.0)) ** 2 for e in examples[180:]]
     assert outcomes["offline"][0].loss == pytest.approx(sum(losses) / 720, rel=1e-12)
-    alone = ChaCha(budget=1)
+    alone = ChaCha(budget=1, rules=AS_READ)
     late = [step.loss for step in alone.steps(chacha.open_source(STREAM))][180:]
     rows = method_scores(outcomes)
     assert rows["offline"].relative == pytest.approx(sum(losses) / sum(late))

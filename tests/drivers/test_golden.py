@@ -114,8 +114,8 @@ GOLDEN = [
         NI,
         {},
         "interactions,n=1500",
-        "ff19b173e5e9",
-        "Eliminated:3 LeaseDoubled:1 Promoted:1 Retired:7 WentLive:11",
+        "3c63a7d42e51",
+        "Eliminated:2 LeaseDoubled:1 Promoted:1 Retired:7 WentLive:11",
         [(131, "interactions aa, ab, ac, ad, ae")],
     ),
     Golden(
@@ -123,13 +123,12 @@ GOLDEN = [
         {**NI, "learning_rate": RATES},
         {},
         "drift,n=2200",
-        "dbb832e61bd0",
-        "Eliminated:3 Promoted:4 Retired:15 WentLive:19",
+        "75bf16cc1f6e",
+        "Eliminated:4 Promoted:3 Retired:13 WentLive:17",
         [
             (121, f"{STAR}; learning_rate 0.5"),
-            (671, f"{STAR}; learning_rate 2"),
-            (971, f"{STAR}, bc, bd, be, cd, ce, de; learning_rate 2"),
-            (1611, f"{STAR}, bc, bd, be, cd, ce, de; learning_rate 8"),
+            (671, f"{STAR}, bc, bd, be, cd, ce, de; learning_rate 0.5"),
+            (1421, f"{STAR}, bc, bd, be, cd, ce, de; learning_rate 2"),
         ],
     ),
 ]

@@ -18,6 +18,7 @@ import chacha
 from chacha import OnBad
 from chacha.config.derived_groups import DerivedFeatures
 from chacha.errors import BadExample, ConfigError
+from chacha.rules.contest import Scaling
 from tests.support.derived_runs import TARGET, early_model, results
 
 
@@ -87,7 +88,9 @@ def test_predict_learn_ask_and_run_call_functions_alike() -> None:
     rows = [{"h": rng.uniform(1, 3), "km": rng.uniform(0, 9), "c": "x"} for _ in range(300)]
     labels = [row["km"] / row["h"] + 0.01 * rng.gauss(0, 1) for row in rows]  # type: ignore[operator]
     init = {"features": ["own(ratio)"]}
-    one, asked, whole, plain = (early_model(remembering([]), init=init) for _ in range(4))
+    one, asked, whole = (early_model(remembering([]), init=init) for _ in range(3))
+    labels_only = Scaling(columns=False)  # the columns of text are not centred
+    dicts, plain = (early_model(remembering([]), init=init, scaling=labels_only) for _ in range(2))
     for x, y in zip(rows, labels, strict=True):
         served = one.predict_one(x)
         one.learn_one(x, y)
@@ -96,9 +99,10 @@ def test_predict_learn_ask_and_run_call_functions_alike() -> None:
         assert served == ticket.prediction
         text = one.reader.example(x).line + f" |own(ratio) km%20h:{x['km'] / x['h']!r} is%3Ax"  # type: ignore[operator]
         plain.learn_one(text, y)
-    whole.run(list(zip(rows, labels, strict=True)))
+    for model in (whole, dicts):
+        model.run(list(zip(rows, labels, strict=True)))
     assert results(one) == results(asked) == results(whole)
-    close = pytest.approx(one.served.mean, rel=1e-4)
+    close = pytest.approx(dicts.served.mean, rel=1e-4)
     assert plain.served.mean == close, "a group that the text has is not derived again"
     without = early_model(DerivedFeatures(kinds=[]))
     without.run(list(zip(rows, labels, strict=True)))

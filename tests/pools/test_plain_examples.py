@@ -82,7 +82,7 @@ def test_what_a_pool_gets_is_pickled_without_the_derivation() -> None:
         assert copy.line == example.line
         assert copy.derived_text(names) == example.derived_text(names)
         sizes.append(len(data) - sum(len(pickle.dumps(f)) for f in example.derived.values()))
-    assert max(sizes) < 1.5 * min(sizes[:50])
+    assert max(sizes) < 1.5 * min(sizes[10:60]), "numbers of the first rows are at the centre"
     example, _ = pool.received[-1]
     last = pickle.loads(pickle.dumps(example))
     assert ReferencePool.predict(pool, last) == ReferencePool.predict(pool, example)

@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from chacha import ChaCha, TableSpec, open_source
+from chacha import ChaCha, NativePool, TableSpec, open_source
 from chacha.cli import flags
 from chacha.compare.fixed_configs import MOST_PAIRS
 from chacha.errors import ConfigError
@@ -29,6 +29,7 @@ from chacha.sources.spec import MOST_NAMED_GROUPS, named_groups, natural_order
 from chacha.sources.tables.blocks import CellColumn, NumberColumn, TableBlock, blocks_of
 from chacha.sources.tables.schema import Schema
 from tests.support.command_line import cli
+from tests.support.derived_runs import fast_model
 from tests.support.sources import good, shown, write
 
 NAMES = st.text(st.sampled_from("abxAé019_.: |"), min_size=1, max_size=5)
@@ -222,10 +223,13 @@ def history(model: ChaCha) -> list[Any]:
 @pytest.mark.parametrize("numbers", [6, WIDE])
 def test_models_predict_and_decide_the_same_to_the_bit(numbers: int) -> None:
     """Tables and records in memory, and dicts one by one, whatever the order of their columns."""
-    whole = table(numbers, rows=400)
+    whole = table(numbers, rows=600 if numbers < WIDE else 400)
+
+    def fresh() -> ChaCha:
+        return fast_model(NativePool(), seed=1, space=None)
 
     def run(what: Any) -> Any:
-        model = ChaCha(seed=1, keep_decisions=10**6)
+        model = fresh()
         steps = model.chunks(model.open(what, TableSpec(target="y")), record=True)
         served = [p for chunk in steps if chunk.served for p in chunk.served.predictions]
         return served, history(model)
@@ -236,7 +240,7 @@ def test_models_predict_and_decide_the_same_to_the_bit(numbers: int) -> None:
     other = reordered(whole, 5)
     assert run(other) == run(other.to_pandas()) == run(pl.from_arrow(other)) == expected
     assert run(shuffled_keys(other.to_pylist())) == run(whole.to_pylist())
-    one, two = (ChaCha(seed=1, keep_decisions=10**6) for _ in range(2))
+    one, two = fresh(), fresh()
     floats = [{n: v for n, v in r.items() if n not in ("day", "note")} for r in whole.to_pylist()]
     for straight, mixed in zip(floats, shuffled_keys(floats), strict=True):
         y = straight.pop("y")

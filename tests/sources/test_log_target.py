@@ -99,7 +99,7 @@ def test_the_protocol_on_the_command_line(tmp_path: Path) -> None:
     path = csv(tmp_path / "t.csv")
     words = ("run", str(path), "-q", "--json", "-")
     by_name = json.loads(cli(*words, "--paper-protocol").stdout)
-    flags = ("--namespaces", "10", "--categories", "code", "--log-target", "auto")
+    flags = ("--namespaces", "10", "--categories", "code", "--log-target", "auto", "--as-read")
     by_hand = json.loads(cli(*words, *flags).stdout)
     assert by_name["settings"]["log_shift"] == 0.0
     for volatile in ("seconds", "cpu_seconds", "peak_rss_mb"):
@@ -110,7 +110,7 @@ def test_the_protocol_on_the_command_line(tmp_path: Path) -> None:
     converted = cli("convert", str(path), "--paper-protocol", "-o", "-").stdout
     plain = tmp_path / "converted.vw"
     plain.write_text(converted)
-    again = json.loads(cli("run", str(plain), "-q", "--json", "-").stdout)
+    again = json.loads(cli("run", str(plain), "-q", "--json", "-", "--as-read").stdout)
     assert again["loss"] == by_name["loss"]
     already = cli("run", str(text(tmp_path / "t.vw")), "-q", "--json", "-", "--paper-protocol")
     assert json.loads(already.stdout)["loss"] == by_name["loss"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from typing import Any
 
 import pytest
 
@@ -26,8 +27,8 @@ def rough(n: int, seed: int = 0) -> Table:
     return table
 
 
-def passed(pool: LivePool, table: Table) -> tuple[ChaCha, list[float], int]:
-    model = fast_model(pool)
+def passed(pool: LivePool, table: Table, **settings: Any) -> tuple[ChaCha, list[float], int]:
+    model = fast_model(pool, **settings)
     source = model.open(arrow_of(table), TableSpec(target="y"))
     track: list[float] = []
     for chunk in model.chunks(source, on_bad=OnBad.SKIP, record=True):
@@ -60,6 +61,10 @@ def test_every_prediction_is_finite_and_empty_columns_have_no_bins() -> None:
     assert {group.source for group in tried if group.kind == "bins"} == {"good", "odd", "wild"}
     assert {group.kind for group in tried if group.source == "never"} <= {"missing", "lag"}
     distinct = {column.group: column.distinct for column in native.observed.columns}
+    assert "same" not in distinct, "all its cells are at the centre"
+    assert "never" not in distinct
+    as_read, _, _ = passed(NativePool(), rough(300), scaling=None)
+    distinct = {column.group: column.distinct for column in as_read.observed.columns}
     assert distinct["same"] == 1
     assert "never" not in distinct
     assert chacha.Transform.of(native).groups == native.champion.derived

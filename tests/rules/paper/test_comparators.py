@@ -9,7 +9,16 @@ from random import Random
 import pytest
 
 import chacha
-from chacha import ChaCha, Config, Promoted, ReferencePool, Retired, SampleComplexity, WentLive
+from chacha import (
+    ChaCha,
+    Config,
+    ContestRules,
+    Promoted,
+    ReferencePool,
+    Retired,
+    SampleComplexity,
+    WentLive,
+)
 from chacha.rules import ProgressiveLoss
 from chacha.rules.paper import (
     AggressiveScheduling,
@@ -48,7 +57,8 @@ def test_exhaustive_is_every_configuration_alone_chosen_afterwards_by_the_bounds
     alone = {}
     for c in configs:
         init = {"interactions": c.interactions}
-        alone[c] = follow(ChaCha(budget=1, space={}, init=init))[0]
+        as_read = ContestRules(scaling=None)
+        alone[c] = follow(ChaCha(budget=1, space={}, init=init, rules=as_read))[0]
     examples = [e for e in chacha.open_source(STREAM) if isinstance(e, chacha.Example)]
     observed, evidence, loss = chacha.rules.ObservedStream(), SampleComplexity(), chacha.Squared()
     standing = {c: ProgressiveLoss() for c in configs}
