@@ -277,7 +277,8 @@ class Config:
     def starts_empty(self, champion: Config) -> bool:
         """Return whether a model of this configuration cannot go on from one of `champion`.
 
-        >>> Config(["ab"]).starts_empty(Config()), Config().with_target("", 9).starts_empty(Config())
+        >>> late = Config().with_target("", 9)
+        >>> Config(["ab"]).starts_empty(Config()), late.starts_empty(Config())
         (False, True)
         """
         return (self.target, self.started) != (champion.target, champion.started)
