@@ -262,6 +262,7 @@ class Engine:
         forecast: Sequence[tuple[int, float]],
         served: float,
         baseline: float,
+        constant: float,
         y: float | None,
         numbers: Sequence[tuple[str, int, str, float]],
     ) -> int:
@@ -346,6 +347,10 @@ class Engine:
     def served(self) -> tuple[int, float, float]: ...
     @property
     def baseline(self) -> tuple[int, float, float]: ...
+    @property
+    def constant(self) -> tuple[int, float, float]: ...
+    @property
+    def constant_raw(self) -> float: ...
     @property
     def metrics(self) -> tuple[float, float]: ...
     @property

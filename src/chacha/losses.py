@@ -342,7 +342,7 @@ class Logistic(BinaryLoss):
 
     def constant(self, positive: float, negative: float) -> float:
         """Return the log odds; no `floor` is needed."""
-        return math.log(positive) - math.log(negative)
+        return math.log(positive / negative)
 
     def loss(self, raw: float, y: float) -> float:
         """log(1 + exp(-y·margin))."""

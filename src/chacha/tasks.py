@@ -159,10 +159,6 @@ class Binary(Task):
         """Return the raw prediction for a probability of label 1 that another learner gave."""
         return self.loss_function.raw(p)
 
-    def constant(self, positive: float, negative: float) -> float:
-        """Return the best constant raw prediction if labels 1 and -1 have these weights."""
-        return self.loss_function.constant(positive, negative)
-
 
 def task_of(loss: Loss) -> Regression | Binary:
     """Return the task of a loss: two classes for a :class:`BinaryLoss`, else regression.

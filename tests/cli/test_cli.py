@@ -74,8 +74,8 @@ def test_run_writes_everything_and_shows_a_promotion(stream: Path, tmp_path: Pat
 
 
 KEYS = (
-    "source examples skipped loss loss_name metrics champion config vw_args decisions promotions "
-    "seconds cpu_seconds peak_rss_mb settings version"
+    "source examples skipped loss loss_name mean_loss r2 metrics champion config vw_args "
+    "label_shift label_scale decisions promotions seconds cpu_seconds peak_rss_mb settings version"
 )
 
 
@@ -85,12 +85,18 @@ def test_json_has_every_key_of_the_contract(stream: Path) -> None:
     assert set(KEYS.split()) <= set(result)
     assert done.stderr == ""
     assert result["metrics"]["mse"] == result["loss"]
+    assert result["r2"] == 1 - result["loss"] / result["mean_loss"]
+    assert result["label_scale"] > 0
+    assert result["label_shift"] != 0
     assert Config.from_json(result["config"]) == Config(values={"learning_rate": 0.5})
     assert result["settings"]["evidence"]["alpha"] == 0.05
     assert result["settings"]["rules"] == "chacha"
     done = cli("run", str(stream), "--limit", "40", "--rules", "paper", "--json", "-", "--quiet")
     assert json.loads(done.stdout)["settings"]["evidence"]["delta"] == 0.1
     assert json.loads(done.stdout)["config"] == Config().to_json()
+    assert json.loads(done.stdout)["label_scale"] is None
+    done = cli("run", str(stream), "--limit", "40", "--loss", "quantile", "--json", "-", "--quiet")
+    assert [json.loads(done.stdout)[key] for key in ("mean_loss", "r2")] == [None, None]
     assert result["version"] == chacha.__version__
 
 
@@ -317,6 +323,27 @@ def test_explain_prints_the_story(stream: Path, tmp_path: Path) -> None:
     assert (
         "not the decisions of a run" in cli("explain", str(tmp_path / "other.jsonl"), rc=1).stderr
     )
+
+
+def test_explain_compares_with_the_best_constant(stream: Path, tmp_path: Path) -> None:
+    """As the summary does; files of earlier versions have no such numbers."""
+    path = tmp_path / "d.jsonl"
+    done = cli("run", str(stream), "--save-decisions", str(path))
+    r2 = re.search(r"served squared loss \S+ (\(R² 0\.\d{3}\)) over 2500", done.stderr)
+    scale = re.search(r"^label scale: .* \(learning rates are .*\)$", done.stderr, re.MULTILINE)
+    assert r2 is not None
+    assert scale is not None
+    story = cli("explain", str(path)).stdout
+    assert re.search(rf"end: served loss \S+ {re.escape(r2[1])}, champion: ", story)
+    assert f"           {scale[0]}\n" in story
+    *lines_before, end = path.read_text().splitlines()
+    new = ("mean_loss", "r2", "label_shift", "label_scale")
+    old = {key: value for key, value in json.loads(end).items() if key not in new}
+    path.write_text("\n".join([*lines_before, json.dumps(old)]) + "\n")
+    before = story.replace(f" {r2[1]}", "").replace(f"           {scale[0]}\n", "")
+    assert cli("explain", str(path)).stdout == before
+    cli("run", str(stream), "--rules", "paper", "-q", "--save-decisions", str(path))
+    assert "label scale" not in cli("explain", str(path)).stdout
 
 
 def test_explain_prints_odds(stream: Path, tmp_path: Path) -> None:

@@ -508,6 +508,7 @@ def test_figures_are_rendered_and_not_empty(tmp_path: Path, ending: str) -> None
     if ending == "html":
         assert "<td>no-champion</td>" in text
         assert text.count("<svg") == 2
+        assert "Learning rates of chacha are relative to the scale of the labels." in text
         assert "src=" not in text
         assert 'href="http' not in text.replace('href="http://www.w3.org', "")
     if ending == "png":
@@ -517,6 +518,15 @@ def test_figures_are_rendered_and_not_empty(tmp_path: Path, ending: str) -> None
     if ending == "pdf":
         assert data.startswith(b"%PDF")
         assert len(data) > 10_000
+
+
+@pytest.mark.parametrize("flag", ["--as-read", "--loss=logistic", "--methods=naive"])
+def test_learning_rates_are_vws_where_labels_are_not_scaled(tmp_path: Path, flag: str) -> None:
+    stream, path = tmp_path / "s.vw", tmp_path / "r.html"
+    stream.write_text("".join(f"{i % 2} |a x:{i % 3}\n" for i in range(40)))
+    words = ("--methods=chacha", "--seeds=1", "--cache", str(tmp_path / "cache"), flag)
+    cli("compare", str(stream), "-q", "--report", str(path), *words)
+    assert "relative to the scale" not in path.read_text()
 
 
 def figures() -> Any:

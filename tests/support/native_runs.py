@@ -66,6 +66,7 @@ def state(model: ChaCha) -> dict[str, Any]:
         "live": model.live,
         "served": model.served,
         "baseline": driver.baseline,
+        "constant": driver.constant,
         "metrics": dict(driver.metrics),
         "summary": replace(model.summary(), notes=()),  # a note tells the drivers apart
         "incumbent": driver.algorithm.served_by(model.state),

@@ -256,9 +256,10 @@ class PyEngine {
 
   // The same for a line of text with its label, and for the given predictions.
   int tell_line(std::string_view line, const std::vector<std::pair<std::uint32_t, double>>& raw,
-                double served, double baseline, PyNumber y, const NumberCells& numbers) {
+                double served, double baseline, double constant, PyNumber y,
+                const NumberCells& numbers) {
     const auto held = lock();
-    const Forecast forecast{raw, served, baseline};
+    const Forecast forecast{raw, served, baseline, constant};
     if (!parse(line, numbers) || !set_label(y, nb::none())) return -1;
     return static_cast<int>(engine_.step(&forecast));
   }
@@ -350,6 +351,7 @@ class PyEngine {
     if (engine_.baseline() >= 0) {
       asked.baseline = engine_.raw(static_cast<std::uint32_t>(engine_.baseline()));
     }
+    asked.constant = engine_.constant();
     asked.serving = serving();
     return asked;
   }

@@ -158,7 +158,8 @@ NB_MODULE(_native, module) {
       .def("tell", &PyEngine::tell, "asked"_a, "y"_a.none(), "weight"_a.none(),
            "Learn an asked example with its label; return what learn_line does.")
       .def("tell_line", &PyEngine::tell_line, "line"_a, "forecast"_a, "served"_a, "baseline"_a,
-           "y"_a.none(), "numbers"_a, "Learn a labelled line, charging the given predictions.")
+           "constant"_a, "y"_a.none(), "numbers"_a,
+           "Learn a labelled line, charging the given predictions.")
       .def("observe", &PyEngine::observe, "line"_a, "numbers"_a,
            "Count the groups and features of a line; return whether it was read.")
       .def("advance_text", &PyEngine::advance_text, "text"_a, "at"_a, "end"_a, "limit"_a,
@@ -271,6 +272,8 @@ NB_MODULE(_native, module) {
           "models"_a, "Return the number of examples, the incumbent and the standings.")
       .def_prop_ro("served", property([](Engine& e) { return tuple_of(e.served()); }))
       .def_prop_ro("baseline", property([](Engine& e) { return tuple_of(e.baseline_standing()); }))
+      .def_prop_ro("constant", property([](Engine& e) { return tuple_of(e.constant_standing()); }))
+      .def_prop_ro("constant_raw", property([](Engine& e) { return e.constant(); }))
       .def_prop_ro("metrics", property([](Engine& e) {
                      return std::pair(e.first_metric(), e.second_metric());
                    }))

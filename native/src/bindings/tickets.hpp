@@ -88,6 +88,7 @@ struct Asked {
   std::vector<Prediction> predictions;                       // of all live models
   double served = 0.0;                                       // raw
   double baseline = 0.0;                                     // raw; 0 without a baseline
+  double constant = 0.0;                                     // raw; see BestConstant
   double prediction = 0.0;                                   // as the user gets it
   std::tuple<std::uint32_t, std::uint32_t, double> serving;  // champion, other model, its share
   bool learned = false;                                      // with its label
@@ -100,6 +101,7 @@ struct Asked {
     }
     forecast.served = served;
     forecast.baseline = baseline;
+    forecast.constant = constant;
   }
 };
 

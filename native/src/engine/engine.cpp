@@ -348,12 +348,18 @@ void Engine::charge(const Forecast* forecast) noexcept {
   served_raw_ = forecast != nullptr ? forecast->served : served_now();
   served_loss_ = loss_.loss(served_raw_, y);
   served_.add(served_loss_, weight);
-  metrics_[0] += weight * loss_.first_metric(served_raw_, y);
-  metrics_[1] += weight * loss_.second_metric(served_raw_, y);
+  const Metrics metrics = loss_.metrics(served_raw_, y, served_loss_);
+  metrics_[0] += weight * metrics.first;
+  metrics_[1] += weight * metrics.second;
   if (baseline_ >= 0) {
     const double raw = forecast != nullptr ? forecast->baseline
                                            : lanes_.raw(static_cast<std::uint32_t>(baseline_));
     baseline_standing_.add(loss_.loss(raw, y), weight);
+  }
+  if (loss_.has_constant()) {
+    const double raw = forecast != nullptr ? forecast->constant : constant_.raw(loss_);
+    constant_standing_.add(loss_.loss(raw, y), weight);
+    constant_.add(y, weight);
   }
   if (!(weight > 0)) return;
   if (contested_) {

@@ -17,6 +17,7 @@
 #include "features/centring.hpp"
 #include "features/derivation.hpp"
 #include "learner/model.hpp"
+#include "rules/best_constant.hpp"
 #include "rules/champion.hpp"
 #include "rules/contest.hpp"
 #include "rules/progressive_loss.hpp"
@@ -47,6 +48,7 @@ struct Forecast {
   std::vector<std::pair<std::uint32_t, double>> raw;  // by model, of those that still live
   double served;
   double baseline;
+  double constant = 0.0;  // see BestConstant
 };
 
 // What was served, example by example.
@@ -183,6 +185,9 @@ class Engine {
   ProgressiveLoss standing(std::uint32_t model) const;
   const ProgressiveLoss& served() const { return served_; }
   const ProgressiveLoss& baseline_standing() const { return baseline_standing_; }
+  // Of the best constant for the labels so far; never charged if the loss has none.
+  const ProgressiveLoss& constant_standing() const { return constant_standing_; }
+  double constant() const { return loss_.has_constant() ? constant_.raw(loss_) : 0.0; }  // raw
   double first_metric() const { return metrics_[0]; }
   double second_metric() const { return metrics_[1]; }
   std::int64_t t() const { return t_; }
@@ -261,7 +266,8 @@ class Engine {
   bool again_due_ = false;                 // the first rows are to be learned again
 
   std::int64_t t_ = 0;
-  ProgressiveLoss served_, baseline_standing_;
+  BestConstant constant_;
+  ProgressiveLoss served_, baseline_standing_, constant_standing_;
   double metrics_[2] = {0.0, 0.0};
   double served_raw_ = 0.0;
   double served_loss_ = 0.0;

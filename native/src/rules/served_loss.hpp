@@ -44,11 +44,14 @@ struct ServedLoss {
   double residual(double raw, double y) const {
     return visit(kind, [&](auto loss) { return loss.residual(raw, y); });
   }
-  double first_metric(double raw, double y) const {
-    return visit(kind, [&](auto loss) { return loss.first_metric(raw, y, with); });
+  bool has_constant() const {
+    return visit(kind, [](auto loss) { return loss.kHasConstant; });
   }
-  double second_metric(double raw, double y) const {
-    return visit(kind, [&](auto loss) { return loss.second_metric(raw, y); });
+  double constant(double mean, double positive, double negative) const {
+    return visit(kind, [&](auto loss) { return loss.constant(mean, positive, negative); });
+  }
+  Metrics metrics(double raw, double y, double loss_of_raw) const {
+    return visit(kind, [&](auto loss) { return loss.metrics(raw, y, loss_of_raw); });
   }
 };
 

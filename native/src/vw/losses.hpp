@@ -43,6 +43,10 @@ struct ServedParameters {
   }
 };
 
+struct Metrics {
+  double first, second;
+};
+
 // What most losses have in common. Parameters that a loss does not have are unnamed.
 //
 // Training, in float32; the prediction p lies in the range of the labels:
@@ -54,12 +58,15 @@ struct ServedParameters {
 // - served: the user's prediction. loss: what is reported.
 // - range, proxy: the bounded loss that the paper's tests compare, and its largest value.
 // - residual: the negative gradient of the loss, up to a factor: what is left to be learned.
-// - first_metric, second_metric: what is reported beside the loss.
+// - constant: the best constant prediction for labels with this mean, or with these weights of the
+//   labels 1 and -1. kHasConstant: whether it follows from them.
+// - metrics: what is reported beside the loss, given the loss.
 template <class Loss>
 struct AnyLoss {
   static constexpr float kFirstLabelBound = 0.0F;  // VW starts the label range at ± this number
   static constexpr bool kRefusesLabels = false;
   static constexpr bool kAbsoluteProxy = false;  // whether the proxy is |clipped raw - y|
+  static constexpr bool kHasConstant = true;
 
   static float square_gradient(float p, float y, const TrainingParameters& with) {
     const float d = Loss::first_derivative(p, y, with);
@@ -83,13 +90,11 @@ struct RegressionLoss : AnyLoss<Loss> {
 
   static double residual(double raw, double y) { return y - Loss::served(raw); }
 
-  static double first_metric(double raw, double y, const ServedParameters&) {
-    return std::fabs(Loss::served(raw) - y);
-  }
+  static double constant(double mean, double, double) { return mean; }
 
-  static double second_metric(double raw, double y) {
+  static Metrics metrics(double raw, double y, double) {
     const double error = Loss::served(raw) - y;
-    return error * error;
+    return {std::fabs(error), error * error};
   }
 };
 
@@ -109,11 +114,9 @@ struct BinaryLoss : AnyLoss<Loss> {
     return std::isnan(raw) ? most : std::min(Loss::loss(raw, y, with), most);
   }
 
-  static double first_metric(double raw, double y, const ServedParameters& with) {
-    return Loss::loss(raw, y, with);
+  static Metrics metrics(double raw, double y, double loss) {
+    return {loss, (raw > 0) == (y > 0) ? 1.0 : 0.0};
   }
-
-  static double second_metric(double raw, double y) { return (raw > 0) == (y > 0) ? 1.0 : 0.0; }
 };
 
 struct Squared : RegressionLoss<Squared> {
@@ -179,6 +182,10 @@ struct Logistic : BinaryLoss<Logistic> {
 
   static double residual(double raw, double y) { return y * served(-y * raw); }
 
+  static double constant(double, double positive, double negative) {
+    return std::log(positive / negative);
+  }
+
  private:
   // Approximate W(e^x) - x, where W is Lambert's function.
   static float wexpmx(float x) {
@@ -193,6 +200,7 @@ struct Logistic : BinaryLoss<Logistic> {
 struct Quantile : RegressionLoss<Quantile> {
   static constexpr const char* kName = "quantile";
   static constexpr bool kAbsoluteProxy = true;
+  static constexpr bool kHasConstant = false;  // it is a quantile of the labels
 
   static bool has_loss(float p, float y, const TrainingParameters& with) {
     const float error = y - p;
@@ -257,8 +265,13 @@ struct Poisson : RegressionLoss<Poisson> {
     return 2.0 * ((y > 0 ? y * (std::log(y) - raw) : 0.0) - y + served(raw));
   }
 
+  static double constant(double mean, double, double) {
+    return std::log(std::max(mean, kLeastRate));
+  }
+
  private:
   static constexpr float kMost = 44.0F;
+  static constexpr double kLeastRate = 1e-4;
 
   static float clamp(float p) {
     if (p > kMost) return kMost;
@@ -288,6 +301,10 @@ struct Hinge : BinaryLoss<Hinge> {
   static double range(double, double, const ServedParameters&) { return 2.0; }
 
   static double residual(double raw, double y) { return y * raw < 1.0 ? y : 0.0; }
+
+  static double constant(double, double positive, double negative) {
+    return (positive > negative ? 1.0 : 0.0) - (positive < negative ? 1.0 : 0.0);
+  }
 };
 
 // Calls f with the struct of a kind. A switch, so that the compiler can inline what f asks.

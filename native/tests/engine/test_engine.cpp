@@ -225,12 +225,23 @@ TEST(a_forecast_is_charged_instead_of_a_prediction) {
   Setting setting;
   CHECK(setting.engine.parse("3 |a x"));
   CHECK(setting.engine.take_label());
-  const Forecast forecast{{{setting.models[1], 2.5}}, 1.0, 2.0};
+  const Forecast forecast{{{setting.models[1], 2.5}}, 1.0, 2.0, 0.5};
   setting.engine.step(&forecast);
   CHECK_EQ(setting.engine.served().total, 4.0);
   CHECK_EQ(setting.engine.baseline_standing().total, 1.0);
+  CHECK_EQ(setting.engine.constant_standing().total, 6.25);
+  CHECK_EQ(setting.engine.constant(), 3.0);
   CHECK_EQ(setting.engine.standing(setting.models[0]).n, 0);
   CHECK_EQ(setting.engine.standing(setting.models[1]).n, 1);
+}
+
+TEST(the_best_constant_is_charged_before_it_learns_the_label) {
+  Setting setting;
+  for (const char* line : {"1 |a x", "4 2 |a x", "7 0 |a x", "5 |a x"}) setting.step(line);
+  const ProgressiveLoss& constant = setting.engine.constant_standing();
+  CHECK_EQ(constant.total, 1.0 + 2 * 9.0 + 4.0);
+  CHECK_EQ(constant.weight, 4.0);
+  CHECK_EQ(setting.engine.constant(), 3.5);
 }
 
 TEST(an_incarnation_is_never_repeated) {

@@ -196,6 +196,7 @@ inline std::string picture(Engine& engine, const std::vector<std::uint32_t>& mod
     all += picture(engine.standing(model));
   }
   all += picture(engine.served()) + picture(engine.baseline_standing());
+  all += picture(engine.constant_standing()) + print("%a\n", engine.constant());
   all += print("%a %a t %lld serves %u\n", engine.first_metric(), engine.second_metric(),
                static_cast<long long>(engine.t()), engine.incumbent());
   const ObservedStream& observed = engine.observed();

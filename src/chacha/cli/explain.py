@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from chacha.config.config import Config
+from chacha.drivers.records import beside_constant, label_scale_line
 from chacha.errors import ChaChaError, SourceError
 from chacha.rules.decisions import (
     Decision,
@@ -173,8 +174,11 @@ def story(
         yield "the run did not reach its end"
     else:
         loss = "none" if end["loss"] is None else f"{end['loss']:.6g}"
+        loss += beside_constant(settings.get("loss", {}).get("name", ""), end.get("r2"))
         yield f"{end['examples']:>9}  end: served loss {loss}, champion: {champion}"
         yield f"{'':>9}  same as: vw {champion.vw_args()}".rstrip()
+        if line := label_scale_line(champion, end.get("label_shift"), end.get("label_scale")):
+            yield f"{'':>9}  {line}"
 
 
 def explain(

@@ -22,6 +22,8 @@ from chacha.sources.many_files import expand
 __all__ = ["JsonResult", "RunOutputs", "TextOutput", "check_distinct"]
 
 ROW_GROUP = 65536
+END = ("examples", "loss", "mean_loss", "r2", "config", "promotions", "label_shift", "label_scale")
+"""What the last line of the decisions holds of the result."""
 
 
 class TextOutput:
@@ -252,7 +254,7 @@ class RunOutputs:
 
     def finish(self, result: Mapping[str, Any]) -> None:
         """Write the end of every output, even if one of them fails."""
-        end = {key: result[key] for key in ("examples", "loss", "config", "promotions")}
+        end = {key: result[key] for key in END}
         with ExitStack() as stack:
             stack.callback(self._predictions.close)
             stack.callback(self._decisions.close, end)

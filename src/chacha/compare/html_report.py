@@ -14,6 +14,8 @@ from chacha.compare.outcome import Outcome
 from chacha.compare.river_methods import PREFIX, describe_river
 from chacha.compare.scores import has_accuracy, method_scores, table_head
 from chacha.compare.study import Comparison
+from chacha.losses import loss_named
+from chacha.tasks import task_of
 
 __all__ = ["write_report"]
 
@@ -66,8 +68,20 @@ def _page(
     for method in dict.fromkeys(m for outcomes in streams.values() for m in outcomes):
         yield f"<dt>{html.escape(method)}</dt><dd>{html.escape(_about(method))}</dd>"
     yield "</dl><p>score: 0 for naive, 1 for exhaustive. The band is ± one standard deviation "
-    yield f"over the seeds.</p><details><summary>Settings</summary><pre>{_plain(about)}</pre>"
-    yield "</details></html>\n"
+    yield "over the seeds."
+    if scaled := _scaled_methods(streams, about.get("settings", {})):
+        yield f" Learning rates of {', '.join(scaled)} are relative to the scale of the labels."
+    yield f"</p><details><summary>Settings</summary><pre>{_plain(about)}</pre></details></html>\n"
+
+
+def _scaled_methods(streams: Mapping[str, Any], settings: Mapping[str, Any]) -> list[str]:
+    """Return the methods that learn labels in units of their scale."""
+    if settings.get("scaling") is None:
+        return []
+    if not task_of(loss_named(settings["loss"]["name"])).has_scale:
+        return []
+    methods = dict.fromkeys(method for outcomes in streams.values() for method in outcomes)
+    return [method for method in methods if method in METHODS and METHODS[method].scales]
 
 
 def _about(method: str) -> str:

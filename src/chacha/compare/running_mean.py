@@ -10,12 +10,12 @@ import math
 from bisect import bisect_left
 
 from chacha.data.example import Example
-from chacha.losses import Loss
+from chacha.losses import BinaryLoss, Loss
 from chacha.pools.base import Learner
-from chacha.rules.progressive_loss import ProgressiveLoss
-from chacha.tasks import Binary, Regression, task_of
+from chacha.rules.best_constant import BestConstant
+from chacha.tasks import Regression, task_of
 
-__all__ = ["RunningMean", "RunningQuantile", "RunningRate", "running_mean"]
+__all__ = ["RunningMean", "RunningQuantile", "running_mean"]
 
 MOST_LABELS = 8192  # different ones; no more than 4200 doubles have one significant bit
 DOUBLE_BITS = 53  # significant bits of a label
@@ -29,81 +29,43 @@ def running_mean(loss: Loss, seed: int = 0) -> Learner:
     ('mean of the labels', 'share of label 1')
     """
     task = task_of(loss)
-    if isinstance(task, Binary):
-        return RunningRate(task)
-    return RunningMean(task) if task.level is None else RunningQuantile(task)
+    if isinstance(task, Regression) and task.level is not None:
+        return RunningQuantile(task)
+    return RunningMean(loss)
 
 
 class RunningMean:
-    """Predicts the weighted mean of the labels so far, and 0 for the first example.
+    """Predicts the mean of the labels so far, or from the share of label 1.
 
-    With poisson loss this is the rate, at least the loss's least rate.
+    :class:`~chacha.rules.best_constant.BestConstant` says how.
 
     >>> from chacha import Squared
     >>> from chacha.data import parse_line
-    >>> learner = RunningMean(task_of(Squared()))
+    >>> learner = RunningMean(Squared())
     >>> for line in ("1 |a x", "4 2 |a x"):
     ...     learner.learn(parse_line(line))
     >>> learner.predict(parse_line("|b y"))
     3.0
     """
 
-    def __init__(self, task: Regression) -> None:
-        self._task, self._labels = task, ProgressiveLoss()
+    def __init__(self, loss: Loss) -> None:
+        self._constant = BestConstant(loss)
 
     def predict(self, example: Example) -> float:
-        """Return the mean on the scale of the loss."""
-        return self._task.raw(self._labels.mean)
+        """Return the constant on the scale of the loss."""
+        return self._constant.raw
 
     def learn(self, example: Example) -> None:
         """Count the label."""
         assert example.label is not None
-        self._labels.add(example.label, example.weight)
+        self._constant.add(example.label, example.weight)
 
     def close(self) -> None:
         """Do nothing: the learner holds only memory."""
 
     def __str__(self) -> str:
-        return "mean of the labels"
-
-
-class RunningRate:
-    """Predicts from p = (n1 + 1/2) / (n + 1), n1 of the weight n so far having label 1.
-
-    With logistic loss p is the probability; hinge loss takes the label of more weight.
-
-    >>> from chacha import Hinge, Logistic
-    >>> from chacha.data import parse_line
-    >>> for loss in (Logistic(), Hinge()):
-    ...     learner = RunningRate(task_of(loss))
-    ...     for line in ("1 |a x", "1 |a x", "-1 |a x"):
-    ...         learner.learn(parse_line(line))
-    ...     print(round(loss.served(learner.predict(parse_line("|b y"))), 4))
-    0.625
-    1.0
-    """
-
-    def __init__(self, task: Binary) -> None:
-        self._task = task
-        self._positive = self._negative = 0.5
-
-    def predict(self, example: Example) -> float:
-        """Return the margin."""
-        return self._task.constant(self._positive, self._negative)
-
-    def learn(self, example: Example) -> None:
-        """Count the label."""
-        assert example.label is not None
-        if example.label > 0:
-            self._positive += example.weight
-        else:
-            self._negative += example.weight
-
-    def close(self) -> None:
-        """Do nothing: the learner holds only memory."""
-
-    def __str__(self) -> str:
-        return "share of label 1"
+        binary = isinstance(self._constant.loss, BinaryLoss)
+        return "share of label 1" if binary else "mean of the labels"
 
 
 class RunningQuantile:

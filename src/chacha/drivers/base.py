@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from chacha.config.config import Config
 from chacha.config.derived_groups import DerivedFeatures
 from chacha.data.example import Example
+from chacha.data.label_map import LabelMap
 from chacha.drivers.records import LiveModel, Step, Summary, live_models
 from chacha.errors import PoolError
 from chacha.features.derivation import Recipe
@@ -50,6 +51,7 @@ class Forecast(NamedTuple):
     served_by: Config | Blend
     served: float  # on the learner's scale
     baseline: float | None = None  # of the initial configuration, where it also runs separately
+    constant: float | None = None  # the best for the labels so far, where the loss has it
 
 
 class Published(NamedTuple):
@@ -123,6 +125,19 @@ class Driver(ABC):
     @abstractmethod
     def baseline(self) -> ProgressiveLoss:
         """The losses of the initial configuration, run separately."""
+
+    @property
+    @abstractmethod
+    def constant(self) -> ProgressiveLoss:
+        """The losses of the best constant for the labels before each example.
+
+        None is charged with a loss for which that would take memory.
+        """
+
+    @property
+    @abstractmethod
+    def label_map(self) -> LabelMap | None:
+        """How the champion learns labels; None if it learns them as they are."""
 
     @property
     @abstractmethod
@@ -225,6 +240,7 @@ class Driver(ABC):
         """Summarize the run; the caller provides skipped rows and the count of expired tickets."""
         served, published = self.served, self.published
         weight = served.weight or 1.0
+        constant, label_map = self.constant, self.label_map
         return Summary(
             examples=self.examples,
             skipped=dict(skipped),
@@ -239,6 +255,9 @@ class Driver(ABC):
             expired=expired,
             first_skipped=dict(first),
             notes=self._notes,
+            mean_loss=constant.mean if constant.weight > 0 else None,
+            label_shift=None if label_map is None else label_map.shift,
+            label_scale=None if label_map is None else label_map.scale,
         )
 
     def _start_challenging(self, state: RulesState) -> None:

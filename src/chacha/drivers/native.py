@@ -15,6 +15,7 @@ from chacha._native import ColumnBlock as NativeBlock
 from chacha.config.config import Config
 from chacha.config.derived_groups import DerivedFeatures
 from chacha.data.example import Example, NumberCell
+from chacha.data.label_map import LabelMap
 from chacha.drivers.base import Driver, Forecast
 from chacha.drivers.native_facts import NativeStreamFacts
 from chacha.drivers.native_state import ServingModels, engine_state, served_by
@@ -139,6 +140,19 @@ class NativeDriver(Driver):
         return ProgressiveLoss(*self.engine.baseline)
 
     @property
+    def constant(self) -> ProgressiveLoss:
+        """The losses of the best constant for the labels before each example."""
+        return ProgressiveLoss(*self.engine.constant)
+
+    @property
+    def label_map(self) -> LabelMap | None:
+        """How the champion learns labels; None if it learns them as they are."""
+        if self.scaling is None:  # with other rules the champion may have no model
+            return None
+        _, shift, scale = self.engine.label_map(self.native.models[self.published.champion])
+        return LabelMap(shift, scale)
+
+    @property
     def metrics(self) -> Mapping[str, float]:
         """The weighted sums of the other reported metrics."""
         names = self.task.metrics(0.0, 0.0)
@@ -176,7 +190,8 @@ class NativeDriver(Driver):
         raw = dict(zip(models, predictions, strict=True))
         state, algorithm = self.state(), self.algorithm
         served_by, served = algorithm.served_by(state), algorithm.serve(state, raw)
-        return Forecast(raw, dict(self._incarnations), served_by, served, baseline)
+        constant, incarnations = self.engine.constant_raw, dict(self._incarnations)
+        return Forecast(raw, incarnations, served_by, served, baseline, constant)
 
     def learn(self, example: Example, forecast: Forecast | None = None) -> Step:
         """Lines 7-17, then 5: charge the predictions, learn, decide."""
@@ -222,12 +237,14 @@ class NativeDriver(Driver):
         """Learn the rows of a table from `row` to `end`, until there is something to decide."""
         return self._advance(lambda r, n: self.engine.advance_columns(block, r, end, n), row, limit)
 
-    def _predictions_of(self, forecast: Forecast) -> tuple[list[tuple[int, float]], float, float]:
+    def _predictions_of(
+        self, forecast: Forecast
+    ) -> tuple[list[tuple[int, float]], float, float, float]:
         """Return a forecast's predictions of the models that are still the same, for the engine."""
         models, then = self.native.models, forecast.incarnations
         same = [c for c in forecast.raw if then[c] == self._incarnations.get(c)]
         raw = [(models[c], forecast.raw[c]) for c in same]
-        return raw, forecast.served, 0.0 if forecast.baseline is None else forecast.baseline
+        return raw, forecast.served, forecast.baseline or 0.0, forecast.constant or 0.0
 
     def _served_by(self, serving: ServingModels, decisions: Sequence[Decision]) -> Config | Blend:
         """Return which configuration served, by the model numbers before the decisions."""

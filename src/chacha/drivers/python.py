@@ -22,6 +22,7 @@ from chacha.losses import Squared
 from chacha.pools.base import LivePool, example_for
 from chacha.pools.scaled import ScaledPool
 from chacha.rules.algorithm import Algorithm, RulesState
+from chacha.rules.best_constant import BestConstant
 from chacha.rules.contest.contest import Contest
 from chacha.rules.contest.scaling import Scaling
 from chacha.rules.contest.screen import Screen
@@ -75,6 +76,8 @@ class PythonDriver(Driver):
             self._screen = Screen(algorithm.rules.screening, self._derive)
         self._observed = ObservedStream(bits, task.proxy_range, self._screen, self._labels)
         self._served, self._baseline = ProgressiveLoss(), ProgressiveLoss()
+        self._best_constant = BestConstant.of(task.loss_function)
+        self._constant = ProgressiveLoss()
         self._metrics: dict[str, float] = {}
         self._baseline_pool: LivePool | None = None
         if baseline:
@@ -104,6 +107,16 @@ class PythonDriver(Driver):
     def baseline(self) -> ProgressiveLoss:
         """The losses of the initial configuration, run separately."""
         return self._baseline
+
+    @property
+    def constant(self) -> ProgressiveLoss:
+        """The losses of the best constant for the labels before each example."""
+        return self._constant
+
+    @property
+    def label_map(self) -> LabelMap | None:
+        """How the champion learns labels; None if it learns them as they are."""
+        return None if self._scaled is None else self._scaled.map_of(self.published.champion)
 
     @property
     def metrics(self) -> Mapping[str, float]:
@@ -165,7 +178,8 @@ class PythonDriver(Driver):
     ) -> Forecast:
         algorithm, state = self.algorithm, self._state
         served_by, served = algorithm.served_by(state), algorithm.serve(state, raw)
-        return Forecast(raw, incarnations, served_by, served, baseline)
+        constant = None if self._best_constant is None else self._best_constant.raw
+        return Forecast(raw, incarnations, served_by, served, baseline, constant)
 
     def learn(self, example: Example, forecast: Forecast | None = None) -> Step:
         """Lines 7-17, then 5: charge the predictions, learn, decide."""
@@ -198,6 +212,9 @@ class PythonDriver(Driver):
             baseline = pool.learn(example_for(pool, complete))[self.initial]
             baseline = baseline if forecast.baseline is None else forecast.baseline
             self._baseline.add(self.task.loss(baseline, y), weight)
+        if (best := self._best_constant) is not None and forecast.constant is not None:
+            self._constant.add(self.task.loss(forecast.constant, y), weight)
+            best.add(y, weight)
         then, now_live = forecast.incarnations, self._incarnations
         raw = {c: p for c, p in forecast.raw.items() if then[c] == now_live.get(c)}
         self._charge_models(complete, raw, forecast.served, y, weight)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from chacha.config.config import Config, show_product
 from chacha.data.example import Example
+from chacha.losses import Squared
 from chacha.rules.algorithm import Algorithm, RulesState
 from chacha.rules.contest.betting import Pairing
 from chacha.rules.contest.blending import Blend
@@ -24,7 +26,9 @@ __all__ = [
     "ServedPredictions",
     "Step",
     "Summary",
+    "beside_constant",
     "derived_names",
+    "label_scale_line",
     "live_models",
 ]
 
@@ -124,13 +128,20 @@ class Chunk(NamedTuple):
 class Summary:
     """The results of a run so far. `print` shows them as a few lines of text.
 
-    `loss` is the mean progressive loss of the served predictions, unclipped.
+    `loss` is the mean progressive loss of the served predictions, unclipped. `mean_loss` is that
+    of the best constant for the labels before each example: their weighted mean, or for two
+    classes what follows from their rate. It is None for quantile loss, and for a custom loss that
+    extends no built-in one. With late labels, the constant is that of the time of the prediction.
+
+    `label_shift` and `label_scale` are how the champion learns labels: less the shift, in units of
+    the scale. Its learning rate is relative to this scale. They are None if labels are learned as
+    they are; the scale is 0 until two labels differ.
 
     >>> import chacha
     >>> print(chacha.ChaCha.paper(pool=chacha.ReferencePool()).run("synth:fried", limit=1))
     champion: no interactions
     same as: vw
-    served squared loss 200.435 over 1 example, 0 promotions, 45 challengers
+    served squared loss 200.435 (R² 0.000) over 1 example, 0 promotions, 45 challengers
     """
 
     examples: int
@@ -146,15 +157,32 @@ class Summary:
     expired: int = 0
     first_skipped: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
+    mean_loss: float | None = None
+    label_shift: float | None = None
+    label_scale: float | None = None
+
+    @property
+    def r2(self) -> float | None:
+        """1 - loss / mean_loss, over all examples; with squared loss this is R².
+
+        1 is perfect, 0 is as good as the best constant, and below 0 is worse. It is None without
+        `mean_loss`, and if that is 0.
+        """
+        if self.loss is None or self.mean_loss is None or not 0.0 < self.mean_loss < math.inf:
+            return None
+        return 1.0 - self.loss / self.mean_loss
 
     def __str__(self) -> str:
         loss = "none yet" if self.loss is None else f"{self.loss:.6g}"
+        loss += beside_constant(self.loss_name, self.r2)
         lines = [
             f"champion: {self.champion}",
             f"same as: vw {self.champion.vw_args()}".rstrip() + _derived_comment(self.champion),
             f"served {self.loss_name} loss {loss} over {_count(self.examples, 'example')}, "
             f"{_count(self.promotions, 'promotion')}, {_count(self.challengers, 'challenger')}",
         ]
+        if line := label_scale_line(self.champion, self.label_shift, self.label_scale):
+            lines.insert(2, line)
         if self.baseline_loss is not None and self.loss is not None:
             change = self.loss / self.baseline_loss - 1 if self.baseline_loss else 0.0
             baseline = f"{self.baseline_loss:.6g} ({change:+.1%})"
@@ -168,6 +196,34 @@ class Summary:
         if self.expired:
             lines.append(f"{_count(self.expired, 'ticket')} expired without a label")
         return "\n".join(lines)
+
+
+def beside_constant(loss_name: str, r2: float | None) -> str:
+    """Return how a loss compares with that of the best constant, as words to follow it.
+
+    >>> beside_constant("squared", 0.98321), beside_constant("logistic", 0.42)
+    (' (R² 0.983)', ' (42.0% below the best constant)')
+    >>> beside_constant("squared", -0.5), beside_constant("hinge", -0.5)
+    (' (R² -0.500)', ' (50.0% above the best constant)')
+    """
+    if r2 is None:
+        return ""
+    if loss_name == Squared.kind:
+        return f" (R² {r2:.3f})"
+    return f" ({abs(r2):.1%} {'above' if r2 < 0 else 'below'} the best constant)"
+
+
+def label_scale_line(champion: Config, shift: float | None, scale: float | None) -> str | None:
+    """Return what a champion's learning rate is relative to; None if it is shown as VW has it.
+
+    >>> label_scale_line(Config(values={"learning_rate": 0.5}), 3.4, 12.7)
+    'label scale: 12.7 around 3.4 (learning rates are relative to it)'
+    >>> print(label_scale_line(Config(), 3.4, 12.7))
+    None
+    """
+    if shift is None or not scale or "learning_rate" not in champion.values:
+        return None
+    return f"label scale: {scale:.4g} around {shift:.4g} (learning rates are relative to it)"
 
 
 def derived_names(config: Config) -> list[str]:
