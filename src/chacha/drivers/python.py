@@ -11,7 +11,7 @@ import numpy as np
 from chacha.config.config import Config
 from chacha.config.derived_groups import DerivedFeatures
 from chacha.data.example import Example
-from chacha.data.label_map import label_map_of
+from chacha.data.label_map import LabelMap, label_map_of
 from chacha.drivers.base import Driver, Forecast
 from chacha.drivers.first_rows import FirstRows
 from chacha.drivers.records import Step

@@ -38,7 +38,7 @@ class ScaledPool:
     >>> for _ in range(20):
     ...     _ = pool.learn(parse_line("1100 |a x"))
     >>> round(pool.predict(parse_line("|a x"))[Config()])
-    1100
+    1099
     """
 
     def __init__(self, pool: LivePool, corrects: bool = False) -> None:

@@ -18,10 +18,11 @@ from chacha.errors import PoolError
 from chacha.losses import Squared
 from chacha.rules.contest.betting import PairedBetting
 from chacha.rules.contest.blending import Blend, Blending
-from chacha.rules.contest.contest import DETHRONED, ContestRules
+from chacha.rules.contest.contest import ContestRules
 from chacha.rules.contest.moves import Moves
 from chacha.rules.contest.rotation import OracleMoves
 from chacha.rules.contest.screening import Screening
+from chacha.rules.contest.slots import DETHRONED
 from chacha.tasks import task_of
 from tests.support.contest import (
     Counted,

@@ -21,20 +21,19 @@ from chacha.config.config import Config
 from chacha.config.derived_groups import DerivedFeatures
 from chacha.config.describe import describe
 from chacha.config.space import RATES, Interactions, Space
-from chacha.errors import ConfigError
 from chacha.rules.algorithm import Outcome
-from chacha.rules.contest.betting import PairedBetting, Pairing, nan_to_inf, number
-from chacha.rules.contest.blending import Blend, BlendGain, Blending
+from chacha.rules.contest.betting import PairedBetting, nan_to_inf
+from chacha.rules.contest.blending import Blend, Blending
 from chacha.rules.contest.moves import Moves
 from chacha.rules.contest.records import (
     doubled_record,
     eliminated_record,
     promoted_record,
-    retired_record,
 )
-from chacha.rules.contest.rotation import ELIMINATED, Move, MoveRequest, MoveSource, OracleMoves
+from chacha.rules.contest.rotation import Move, MoveRequest, MoveSource, OracleMoves
 from chacha.rules.contest.scaling import Scaling
 from chacha.rules.contest.screening import CandidateWindow, Screening
+from chacha.rules.contest.slots import ANEW, DETHRONED, LONGER, Slots, leave
 from chacha.rules.contest.state import Challenger, ContestState
 from chacha.rules.contest.surprise import LEAST, add_loss, forget_losses, is_surprised
 from chacha.rules.decisions import Decision, Retired, WentLive
@@ -44,12 +43,7 @@ from chacha.rules.stream_facts import ScoredExample, StreamFacts
 
 __all__ = ["Contest", "ContestRules"]
 
-DOUBLINGS = 4  # of the first lease, at most: late changes of the stream need free slots too
-ANEW = "anew"
-STANDING = 16  # first leases after which a model is started anew even without a surprise
-DETHRONED = "dethroned"
 FUNCTION = "a function of the champion and the groups"
-LONGER = 2  # doublings of the first lease for a dethroned champion
 
 
 @dataclass(frozen=True)
@@ -151,6 +145,10 @@ class Contest:
         """How the model of a challenger starts."""
         return self.rules.starting
 
+    @property
+    def _slots(self) -> Slots:
+        return Slots(self.budget, self.rules.first_lease, self.rules.evidence)
+
     def start(self) -> ContestState:
         """Return the state before the first example."""
         return ContestState(self.initial, self._moves(), CandidateWindow(self.rules.screening))
@@ -241,10 +239,10 @@ class Contest:
             decisions = [d for c in state.B for d in self._decide_on(state, c)]
         surprised = self.budget > 1 and is_surprised(state)
         if surprised:
-            decisions += self._make_room(state)
+            decisions += self._slots.make_room(state)
         if decisions or state.decide_anyway or surprised:
             state.decide_anyway = False
-            decisions += self._start_anew(state, surprised, failures)
+            decisions += self._slots.start_anew(state, self.initial, surprised, failures)
             decisions += self._fill(state, facts, failures)
         gains = {c: challenger.blend_gain for c, challenger in state.challengers.items()}
         state.serving.choose(self.rules.blending, gains, state.charged)
@@ -256,27 +254,21 @@ class Contest:
         pairing = challenger.pairing
         if pairing.odds_against >= evidence.eliminates and pairing.n >= evidence.patience:
             eliminated = eliminated_record(state.t, c, state.champion, pairing, evidence)
-            return [eliminated, self._retire(state, c, eliminated=True)]
+            return [eliminated, self._slots.retire(state, c, eliminated=True)]
         if pairing.n < challenger.lease:
             return []
         odds, before = pairing.odds, pairing.odds_before
         if odds < evidence.renews * before:
-            return [self._retire(state, c, eliminated=False)]
+            return [self._slots.retire(state, c, eliminated=False)]
         pairing.odds_before = odds
         pairing.restart()
         challenger.lease *= 2
         return [doubled_record(state.t, c, challenger.lease, pairing, odds)]
 
-    def _retire(self, state: ContestState, c: Config, eliminated: bool) -> Decision:
-        n, move = state.challengers[c].pairing.n, state.challengers[c].move
-        if move.kind != DETHRONED:
-            state.moves.ended(move, n, eliminated, self._rests(state, move, eliminated))
-        return _leave(state, c, eliminated)
-
     def withdraw(self, state: ContestState, c: Config) -> None:
         """Forget a challenger that the learner refused to start, and free its slot."""
         move = state.challengers[c].move
-        until = self._rests(state, move, eliminated=True)
+        until = self._slots.rests(state, move, eliminated=True)
         state.moves.ended(move, self.rules.first_lease, eliminated=True, until=until)
         del state.challengers[c]
         state.decide_anyway = True
@@ -292,10 +284,10 @@ class Contest:
         ]
         dethroned: Challenger | None = None
         try:
-            dethroned = self._challenger(state, Move(DETHRONED, "", old, LONGER))
+            dethroned = self._slots.make_challenger(state, Move(DETHRONED, "", old, LONGER))
         except Exception as error:
             failures.append(error)
-        decisions += [_leave(state, other, eliminated=False) for other in state.B if other != c]
+        decisions += [leave(state, other, eliminated=False) for other in state.B if other != c]
         state.champion, state.challengers = c, {}
         if winner.pairing.n > 0 and math.isfinite(winner.pairing.loss):
             state.level = winner.pairing.loss / winner.pairing.n
@@ -303,67 +295,12 @@ class Contest:
         if winner.move.kind == ANEW:
             state.changes = 0
         state.calm, state.anew = state.t + LEAST, state.t
-        state.moves.crowned(None if winner.move.kind == DETHRONED else winner.move, old)
+        state.moves.crowned(None if winner.move.kind in (DETHRONED, ANEW) else winner.move, old)
         if dethroned is None:
             decisions.append(Retired(state.t, old, state.charged, eliminated=False))
         else:
-            self._pair(state, dethroned)
+            self._slots.give(state, dethroned)
         return decisions
-
-    def _make_room(self, state: ContestState) -> list[Decision]:
-        """Retire a challenger if all slots are taken: the one anew, or that with the least odds."""
-        anew = [c for c in state.B if state.challengers[c].move.kind == ANEW]
-        if not anew and len(state.challengers) < self.budget - 1:
-            return []
-        last = min(anew or state.B, key=lambda c: state.challengers[c].pairing.odds)
-        return [self._retire(state, last, eliminated=False)]
-
-    def _start_anew(
-        self, state: ContestState, surprised: bool, failures: list[Exception]
-    ) -> list[Decision]:
-        """Start the champion's configuration without what was learned before.
-
-        After a surprise at once; otherwise if a slot is free and it was not tried for long.
-        """
-        long_ago = state.t >= state.anew + STANDING * self.rules.first_lease
-        free = 0 < len(state.challengers) < self.budget - 1
-        if not (surprised or (long_ago and free)):
-            return []
-        config = state.champion.with_values(**self.initial.values)  # tuned rates suit old models
-        config = config.with_target(config.target, state.t)
-        try:
-            challenger = self._challenger(state, Move(ANEW, state.t, config))
-        except Exception as error:
-            failures.append(error)
-            return []
-        state.anew = state.t
-        if surprised:
-            state.calm = state.t + self._lease(state.changes)
-            state.changes += 1
-        self._pair(state, challenger)
-        why = "the champion's losses have changed" if surprised else None
-        return [WentLive(state.t, config, challenger.lease, why)]
-
-    def _challenger(self, state: ContestState, move: Move) -> Challenger:
-        """Return a new challenger, whose evidence begins with the next example."""
-        k = state.challenged + 1
-        needed = number(self.rules.evidence.needed(k))
-        if not needed > 0.0:
-            raise ConfigError(f"evidence: needed({k}) must be above 0, got {needed}")
-        pairing = Pairing(k, needed)
-        pairing.restart()
-        return Challenger(pairing, BlendGain(), self._lease(move.tried), move)
-
-    def _pair(self, state: ContestState, challenger: Challenger) -> None:
-        state.challenged += 1
-        state.challengers[challenger.move.config] = challenger
-
-    def _rests(self, state: ContestState, move: Move, eliminated: bool) -> int:
-        """Return when an ended move may return: it rests for the length of its next lease."""
-        return state.t + self._lease(move.tried + (ELIMINATED if eliminated else 1))
-
-    def _lease(self, tried: int) -> int:
-        return self.rules.first_lease << min(tried, DOUBLINGS)
 
     def _fill(
         self, state: ContestState, facts: StreamFacts, failures: list[Exception]
@@ -386,14 +323,10 @@ class Contest:
                 move = state.moves.next(request)
                 if move is None or move.config == C or move.config in state.challengers:
                     break
-                challenger = self._challenger(state, move)
-                self._pair(state, challenger)
+                challenger = self._slots.make_challenger(state, move)
+                self._slots.give(state, challenger)
                 decisions.append(WentLive(state.t, move.config, challenger.lease, move.why))
         except Exception as error:
             failures.append(error)
             state.decide_anyway = True
         return decisions
-
-
-def _leave(state: ContestState, c: Config, eliminated: bool) -> Decision:
-    return retired_record(state.t, c, state.challengers.pop(c).pairing, eliminated)
