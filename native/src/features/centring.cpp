@@ -9,7 +9,8 @@
 namespace chacha {
 namespace {
 
-constexpr double kAside = 0x1p-12;  // scales: so far from the median is the centre
+constexpr double kAside = 0x1p-12;   // scales: so far from the median is the centre
+constexpr double kLeast = 0x1p-126;  // scales; numbers that differ by less are 0 as floats
 
 std::size_t mixed(std::uint32_t group, std::uint32_t hash) {
   return (hash ^ (std::size_t{group} * 0x9e3779b97f4a7c15ULL >> 32)) * 0x9e3779b1U;
@@ -29,7 +30,7 @@ Centre centre_of(std::vector<double>& sample) {
   const Spread spread = spread_of(sample.data(), sample.size());
   const auto most = std::equal_range(sample.begin(), sample.end(), spread.centre);
   const bool majority = 2 * static_cast<std::size_t>(most.second - most.first) > sample.size();
-  if (!(spread.scale > 0.0)) return {spread.centre, 1.0};
+  if (!(spread.scale > kLeast)) return {spread.centre, 1.0};
   const double scale = power_of_two(spread.scale);
   return {majority ? spread.centre : spread.centre + scale * kAside, 1.0 / scale};
 }

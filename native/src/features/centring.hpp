@@ -2,8 +2,10 @@
 // Twin: src/chacha/features/centring.py; expressions keep its order, so the bits are the same.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "base/index_map.hpp"
@@ -16,8 +18,11 @@ struct Centre {
   double centre = 0.0;
   double inverse = 1.0;  // a power of two
 
-  // A number beyond the range of floats is infinite.
-  float of(double x) const { return static_cast<float>((x - centre) * inverse); }
+  // Always finite: a number beyond the range of floats is the largest.
+  float of(double x) const {
+    constexpr double kMost = std::numeric_limits<float>::max();
+    return static_cast<float>(std::min(std::max((x - centre) * inverse, -kMost), kMost));
+  }
 };
 
 // A column is centred if each of the first rows has it, with a number or an empty cell. Others stay

@@ -66,7 +66,7 @@ class Example:
     holds the original cells, column by column, if a user's function needs them. `label` is the
     float32 that VW reads, and `target` the label before it was rounded. `numbers` holds the
     numbers of a table or a dict; once they are centred, `reads` has what those of the features
-    were, by group and hash.
+    were, by group and feature.
     Features of value 0 are left out, as in VW.
 
     >>> from chacha.data.text_parser import parse_line
@@ -89,7 +89,9 @@ class Example:
     row: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
     target: float | None = field(default=None, compare=False, repr=False)
     numbers: Sequence[NumberCell] = field(default=(), compare=False, repr=False)
-    reads: Mapping[tuple[str, int], float] = field(default_factory=dict, compare=False, repr=False)
+    reads: Mapping[tuple[str, Feature], float] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
     @property
     def target_or_label(self) -> float:
@@ -99,9 +101,9 @@ class Example:
 
     def as_read(self, group: str, feature: Feature) -> float:
         """Return the value of a feature before it was centred, in single precision."""
-        if not self.reads or (number := self.reads.get((group, feature.hashed))) is None:
+        if not self.reads or (number := self.reads.get((group, feature))) is None:
             return feature.value
-        return float(np.float32(number))
+        return float(np.float32(number)) + 0.0  # -0 is 0
 
     @property
     def line(self) -> str:

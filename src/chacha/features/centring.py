@@ -14,11 +14,12 @@ import numpy as np
 
 from chacha.data.example import Example, Feature, NumberCell
 from chacha.data.spread import spread_of
-from chacha.data.vw_text import DEFAULT_GROUP, hash_name
+from chacha.data.vw_text import DEFAULT_GROUP, FLOAT32_MAX, hash_name
 
 __all__ = ["Centre", "Centring", "centre_of"]
 
 ASIDE = 2.0**-12  # scales: so far from the median is the centre
+LEAST = 2.0**-126  # scales; numbers that differ by less are 0 in single precision
 ColumnKey = tuple[str, int]
 """The group and the hash of a column."""
 
@@ -34,8 +35,9 @@ class Centre(NamedTuple):
     inverse: float = 1.0
 
     def of(self, x: float) -> float:
-        """Return a number as it is learned, in single precision."""
-        return float(np.float32((x - self.centre) * self.inverse))
+        """Return a number as it is learned, in single precision; it is always finite."""
+        value = (x - self.centre) * self.inverse
+        return float(np.float32(min(max(value, -FLOAT32_MAX), FLOAT32_MAX)))
 
 
 def centre_of(sample: list[float]) -> Centre:
@@ -48,7 +50,7 @@ def centre_of(sample: list[float]) -> Centre:
     (Centre(centre=0.0, inverse=0.5), Centre(centre=1000000004.00..., inverse=0.25))
     """
     spread = spread_of(sample)
-    if not spread.scale > 0.0:
+    if not spread.scale > LEAST:
         return Centre(spread.centre, 1.0)
     fraction, exponent = math.frexp(spread.scale)
     scale = math.ldexp(1.0, exponent - 1 if fraction < math.sqrt(0.5) else exponent)
@@ -103,7 +105,7 @@ class Centring:
         if not self.on or not example.numbers:
             return example
         groups: dict[str, list[Feature]] = {}
-        reads: dict[ColumnKey, float] = {}
+        reads: dict[tuple[str, Feature], float] = {}
         cells = _cells_by_group(example)
         for group, features in example.groups.items():
             merged: list[Feature] = []
@@ -116,8 +118,9 @@ class Centring:
                 column = self._columns.get((group, feature.hashed))
                 value = (Centre() if column is None else column.centre).of(number)
                 if value != 0.0:
-                    merged.append(feature._replace(value=value))
-                    reads[group, feature.hashed] = number
+                    feature = feature._replace(value=value)
+                    merged.append(feature)
+                    reads[group, feature] = number
             groups[group] = merged
         return replace(example.with_features(groups), numbers=(), reads=reads)
 
