@@ -262,11 +262,12 @@ Status Engine::step(const Forecast* forecast) {
 // anything until then.
 void Engine::observe_label() noexcept {
   if (!(example_.weight > 0.0F)) return;
-  labels_.add(example_.target);
+  const double y = example_.target - example_.base;  // what is left to learn
+  labels_.add(y);
   if (first_rows_ != nullptr) return;
-  map_.find_scale(example_.target);
+  map_.find_scale(y);
   for (std::uint32_t model = 0; model < number_limit(); ++model) {
-    if (lanes_.is_live(model)) lanes_.find_scale(model, example_.target);
+    if (lanes_.is_live(model)) lanes_.find_scale(model, y);
   }
 }
 

@@ -197,7 +197,7 @@ class PythonDriver(Driver):
         complete = self._derivation.derive(self._numbers.apply(example))
         self._observed.observe(complete)
         if self._scaled is not None and weight > 0:
-            self._observe_label(self._scaled, y)
+            self._observe_label(self._scaled, y - example.initial)  # what is left to learn
         first_row: Example | None = None
         if self._first_rows.is_open:
             supplied = example.groups.keys() - complete.groups.keys()  # as derived groups
