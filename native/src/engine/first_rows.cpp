@@ -25,6 +25,14 @@ void FirstRows::prepare(const Example& learned) {
   row.values.append(learned.values.begin() + raw, learned.values.end());
 }
 
+// A place that a table keeps for an absent feature does not count.
+void FirstRows::add() noexcept {
+  const Example& full = rows_[count_++].full;
+  for (const float value : full.values) {
+    features_ += !full.read.empty() || is_there(value) ? 1U : 0U;
+  }
+}
+
 std::size_t FirstRows::bytes() const {
   std::size_t total = bytes_of(rows_) + full_.bytes();
   for (const Row& row : rows_) {

@@ -32,7 +32,7 @@ class FirstRows {
   // Keep a copy of it, and of the derived groups of what is learned. May throw; the row counts once
   // `add` is called.
   void prepare(const Example& learned);
-  void add() noexcept { features_ += rows_[count_++].full.hashes.size(); }
+  void add() noexcept;
 
   std::size_t size() const { return count_; }
   const Row& row(std::size_t i) const { return rows_[i]; }
