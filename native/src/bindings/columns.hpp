@@ -104,6 +104,7 @@ void add_cells(PyBlock& block, std::size_t part, Integers cell_of, const Words& 
   set_missing(column, missing_hashes, missing_values);
   if (numbers) {
     if (numbers->shape(0) != column.values.size()) throw std::invalid_argument("too few numbers");
+    column.numeric_cells = true;
     column.cell_numbers.assign(numbers->data(), numbers->data() + numbers->shape(0));
     column.name = name;
     column.hash = hash_name(name, group_seed(block.groups.at(part)));

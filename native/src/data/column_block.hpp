@@ -23,12 +23,13 @@ struct Column {
   std::vector<std::uint32_t> starts;      // first feature of each cell, and the end of the last
   std::vector<std::uint32_t> hashes;
   std::vector<float> values;
-  std::vector<double> cell_numbers;  // as `values`; of cells whose features are numbers, also 0
+  bool numeric_cells = false;                 // the features of its cells are numbers, also 0
+  std::vector<double> cell_numbers;           // as `values`, if they are
   std::vector<std::uint32_t> missing_hashes;  // features of a missing cell
   std::vector<float> missing_values;
 
   bool has_numbers() const { return cell_of == nullptr; }
-  bool has_numeric_cells() const { return !cell_numbers.empty(); }
+  bool has_numeric_cells() const { return numeric_cells; }
   // Writes the numbers of `count` rows from `row` on to `out`.
   void copy(std::size_t row, std::size_t count, float* out) const;
   void copy(std::size_t row, std::size_t count, double* out) const;
