@@ -83,8 +83,10 @@ class IndexGroups:
         """Return the hashes of the groups' names."""
         return np.array([hash_name(name, 0) for name in self.names] or [0], np.int64)
 
-    def example(self, entries: list[Entry], text: str, label: float, place: str) -> Example:
-        """Return the example of some entries; `text` is the label as VW text."""
+    def example(
+        self, entries: list[Entry], text: str, label: float, target: float, place: str
+    ) -> Example:
+        """Return the example of some entries; `text` is the label as VW text, read as `label`."""
         runs: dict[int, tuple[list[str], list[Feature]]] = {}
         for group in range(self.fixed):
             runs[group] = ([f"|{self.names[group]}"], [])
@@ -98,4 +100,4 @@ class IndexGroups:
         body = " ".join(word for words, _ in runs.values() for word in words) or "|"
         groups = {self.names[group]: features for group, (_, features) in runs.items()}
         groups = groups or {DEFAULT_GROUP: []}  # as VW reads a bare '|'
-        return Example(groups, body, label, head=f"{text} ", place=place)
+        return Example(groups, body, label, head=f"{text} ", place=place, target=target)

@@ -20,7 +20,7 @@ from chacha.sources.formats.index_groups import Entry, IndexGroups, entry
 from chacha.sources.reading.byte_stream import TABLE_BYTES
 from chacha.sources.reading.lines import line_blocks
 from chacha.sources.tables.column_kinds import DECIDING_ROWS, MOST_HELD_ROWS
-from chacha.sources.tables.numbers import show_all_exactly
+from chacha.sources.tables.numbers import show_all_exactly, show_labels
 
 __all__ = ["LibsvmFile", "looks_like_libsvm"]
 
@@ -165,7 +165,7 @@ class LibsvmFile(FileSource):
         if len(cache) > MOST_CACHED:
             cache.clear()
         self._add_entries({word for row in good for word in row.words}.difference(cache))
-        labels = iter(zip(*show_all_exactly(np.array([row.label for row in good])), strict=True))
+        labels = iter(zip(*show_labels(np.array([row.label for row in good])), strict=True))
         for row in rows:
             if isinstance(row, Bad):
                 yield row
@@ -176,7 +176,7 @@ class LibsvmFile(FileSource):
             good_ones = [entry for entry in entries if isinstance(entry, Entry)]
             bad = bad or disorder(good_ones)
             if bad is None:
-                yield groups.example(good_ones, text, label, row.place)
+                yield groups.example(good_ones, text, label, row.label, row.place)
             else:
                 yield Bad(row.place, bad.reason, str(bad))
 

@@ -14,7 +14,7 @@ from chacha.errors import BadExample
 from chacha.sources.base import Bad
 from chacha.sources.formats.index_groups import Entry, IndexGroups, entry
 from chacha.sources.spec import TableSpec
-from chacha.sources.tables.numbers import show_all_exactly
+from chacha.sources.tables.numbers import show_all_exactly, show_labels
 from chacha.sources.values.cells import (
     LARGEST_INTEGER,
     class_name,
@@ -64,13 +64,13 @@ class SparseMatrix:
             places = [f"{self.name}: row {start + i + 1}" for i in range(part.shape[0])]
             labels = [self._label(start + i) for i in range(part.shape[0])]
             numbers = [0.0 if isinstance(label, BadExample) else label for label in labels]
-            texts, reads = show_all_exactly(np.array(numbers, np.float64))
+            texts, reads = show_labels(np.array(numbers, np.float64))
             for i, (first, last) in enumerate(pairwise(part.indptr.tolist())):
                 row = entries[first:last]
                 error = next((e for e in (labels[i], *row) if isinstance(e, BadExample)), None)
                 if error is None:
                     good = cast("list[Entry]", row)
-                    yield groups.example(good, texts[i], reads[i], places[i])
+                    yield groups.example(good, texts[i], reads[i], numbers[i], places[i])
                 else:
                     yield Bad(places[i], error.reason, str(error))
 
