@@ -334,6 +334,12 @@ class Engine:
         Return whether a model's labels are scaled, their shift and their scale.
         """
 
+    @property
+    def has_bases(self) -> bool:
+        """
+        Whether labels are scaled, and an example brought an initial prediction.
+        """
+
     def set_baseline(self, model: int) -> None: ...
     def wait_for(self, what: int) -> None: ...
     def set_observed_bits(self, bits: int) -> None: ...

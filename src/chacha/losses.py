@@ -38,6 +38,7 @@ __all__ = [
     "check_scale",
     "engine_loss",
     "first_label_bound",
+    "gradient_power",
     "loss_forms",
     "loss_named",
     "loss_of",
@@ -101,6 +102,8 @@ class _BuiltIn(ABC):
     """What the learner predicts."""
     first_label_bound: ClassVar[float] = 0.0
     """VW starts the range of the labels, to which it clips predictions, at ± this number."""
+    gradient_power: ClassVar[int] = 1
+    """The power of the unit of the labels in the gradient, where the learner predicts a value."""
     metric_names: ClassVar[tuple[str, str]]
 
     @classmethod
@@ -210,6 +213,7 @@ class Quantile(RegressionLoss):
     """
 
     kind = "quantile"
+    gradient_power = 0
     tau: float = field(
         default=0.5, metadata={"option": "quantile_tau", "rule": "a number between 0 and 1"}
     )
@@ -464,6 +468,18 @@ def first_label_bound(loss_function: Any) -> float:
     (50.0, 0.0)
     """
     return LOSSES.get(str(loss_function), _BuiltIn).first_label_bound
+
+
+def gradient_power(loss_function: Any) -> int | None:
+    """Return the power of the unit of the labels in the gradient of one of VW's loss functions.
+
+    None if labels have no unit.
+
+    >>> [gradient_power(name) for name in (None, "expectile", "quantile", "logistic")]
+    [1, 1, 0, None]
+    """
+    loss = LOSSES.get(str(loss_function), _BuiltIn)
+    return loss.gradient_power if loss.scale == VALUE else None
 
 
 class EngineLoss(NamedTuple):

@@ -179,10 +179,10 @@ class ChaCha:
         return model
 
     def to_vw(self, path: str | PathLike[str]) -> None:
-        """Write the champion as a model file for `vw -i`.
+        """Write the champion as a model file for `vw -i`, which takes labels as they are.
 
-        If the champion uses derived groups, a second file next to it describes them for
-        :class:`Transform`.
+        If the champion uses centred columns or derived groups, a second file next to it describes
+        them for :class:`Transform`.
         """
         with self._lock:
             save_champion(self, path)

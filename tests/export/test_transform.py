@@ -1,4 +1,7 @@
-"""Export: VW on transformed text predicts what the champion predicts, to the last bit."""
+"""Export: VW on transformed text predicts what the champion predicts.
+
+To the last bit if labels are learned as they are, up to the rounding of float32 if not.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import math
 import random
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +20,18 @@ import pytest
 import vowpalwabbit
 
 import chacha
-from chacha import ChaCha, Config, Interactions, Transform
+from chacha import ChaCha, Config, ContestRules, Interactions, Transform
 from chacha.config.derived_groups import DerivedFeatures
 from chacha.config.space import RATES
 from chacha.errors import BadExample, ConfigError, PoolError
 from chacha.export.feature_file import FeatureFile, features_path
+from chacha.rules.contest import Scaling
+from chacha.vw.relabel import raw_label_options
 from tests.support.command_line import cli
 
 SPACE: Any = {"interactions": Interactions(), "learning_rate": RATES, "features": DerivedFeatures()}
+SCALED, AS_READ = ContestRules(), ContestRules(scaling=None)
+EACH = pytest.mark.parametrize("rules", [SCALED, AS_READ], ids=["scaled", "as read"])
 
 
 def workspace(*words: str) -> Any:
@@ -47,11 +55,13 @@ def rides(path: Path, rows: int, seed: int, wide: float = 1.0) -> Path:
     return path
 
 
-@pytest.fixture(scope="module")
-def tuned(tmp_path_factory: pytest.TempPathFactory) -> tuple[ChaCha, Path]:
+@pytest.fixture(scope="module", params=[SCALED, AS_READ], ids=["scaled", "as read"])
+def tuned(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[ChaCha, Path]:
     """A model that found derived groups, and the folder with its stream and its file."""
     folder = tmp_path_factory.mktemp("tuned")
-    model = ChaCha(space=SPACE)
+    model = ChaCha(space=SPACE, rules=request.param)
     model.run(str(rides(folder / "rides.csv", 6000, seed=1)))
     model.to_vw(folder / "m.vw")
     return model, folder
@@ -62,11 +72,26 @@ def champion_says(model: ChaCha, example: chacha.Example) -> float:
     return model._driver.predict(example).raw[model.champion]
 
 
+def rounding(model: ChaCha) -> float:
+    """How far VW's prediction may be from the champion's.
+
+    A sum of a hundred features, each of about a scale, is rounded at each of them to 24 bits.
+    """
+    label_map = model._driver.label_map()
+    if label_map is None:
+        return 0.0
+    return 100 * 2.0**-24 * (abs(label_map.shift) + 4 * label_map.scale)
+
+
 def test_the_champion_has_bins_and_its_summary_says_so(tuned: tuple[ChaCha, Path]) -> None:
     model, _ = tuned
     assert "bins(temp,16)" in model.champion.derived
     line = str(model.summary()).splitlines()[1]
-    assert line.startswith(f"same as: vw {model.champion.vw_args()}  # on the stream of chacha")
+    args = model.summary().vw_args
+    assert line.startswith(f"same as: vw {args}  # on the stream of chacha transform, with ")
+    scaled = model._driver.label_map() is not None
+    assert ("--constant" in str(args)) == scaled
+    assert (args == model.champion.vw_args()) == (not scaled)
     assert "bins(temp,16)" in line.partition("#")[2]
 
 
@@ -83,19 +108,23 @@ def test_vw_predicts_what_the_champion_predicts(
     vw = workspace("-t", "-i", str(folder / "m.vw"))
     found = [vw.predict(line) for line in out.read_text().splitlines()]
     vw.finish()
-    expected = [champion_says(model, row) for row in chacha.open_source(str(source))]  # type: ignore[arg-type]
-    assert found == expected
+    expected = [champion_says(model, row) for row in model.open(str(source))]  # type: ignore[arg-type]
+    assert found == pytest.approx(expected, rel=0, abs=rounding(model))
     assert len(set(expected)) > 100
     printed = [line for line in done.stderr.splitlines() if line.startswith("to predict: vw ")]
     words = shlex.split(printed[0].removeprefix("to predict: vw "))
     words[words.index("predictions.txt")] = str(tmp_path / "p.txt")
     workspace(*words).finish()
     predictions = [float(line) for line in (tmp_path / "p.txt").read_text().split()]
-    assert predictions == pytest.approx(expected, abs=1e-5)
+    assert predictions == pytest.approx(expected, abs=1e-5 + rounding(model))
 
 
 def test_vw_learns_from_scratch_on_the_text(tuned: tuple[ChaCha, Path], tmp_path: Path) -> None:
-    """The printed arguments, on the text, are the native learner on the same text."""
+    """The printed arguments, on the text, are the native learner on the same text.
+
+    Where labels are scaled, tests/vw/test_relabel.py compares the arguments with those that are
+    not.
+    """
     model, folder = tuned
     config = model.champion.with_product(("bins(temp,16)", "hour"))
     out = tmp_path / "out.vw"
@@ -105,10 +134,10 @@ def test_vw_learns_from_scratch_on_the_text(tuned: tuple[ChaCha, Path], tmp_path
         line for line in done.stderr.splitlines() if line.startswith("to learn from scratch: ")
     )
     command, _, comment = printed.removeprefix("to learn from scratch: vw -d ").partition("  # ")
-    assert command == f"{shlex.quote(str(out))} {model.champion.vw_args()}"
+    assert command == f"{shlex.quote(str(out))} {model.summary().vw_args}"
     assert comment.split(", ")[: len(model.champion.derived)] == list(model.champion.derived)
     init = {"interactions": config.interactions, **config.values}
-    native = ChaCha(budget=1, space={}, init=init)
+    native = ChaCha(budget=1, space={}, init=init, rules=AS_READ)
     vw = workspace(*config.vw_arg_list())
     for line in out.read_text().splitlines():
         assert native.predict_one(line) == vw.predict(line)
@@ -158,7 +187,7 @@ def test_all_kinds_in_all_company(tmp_path: Path, seed: int) -> None:
     products = [tuple(rng.choices(groups, k=rng.choice([2, 2, 3]))) for _ in range(4)]
     init = {"features": features, "interactions": products, "noconstant": seed % 4 == 0}
     space: Any = {"features": DerivedFeatures(first=8 + seed)}
-    model = ChaCha(budget=1, init=init, space=space)
+    model = ChaCha(budget=1, init=init, space=space, rules=SCALED if seed % 2 else AS_READ)
     for _ in range(150):
         model.learn_one(odd_line(rng, labelled=True))
     model.to_vw(tmp_path / "m.vw")
@@ -169,7 +198,8 @@ def test_all_kinds_in_all_company(tmp_path: Path, seed: int) -> None:
         line = odd_line(rng, labelled=False)
         text = saved.line(line)
         assert text == here.line(line)
-        assert vw.predict(text) == model.predict_one(line), text
+        expected = pytest.approx(model.predict_one(line), rel=0, abs=rounding(model))
+        assert vw.predict(text) == expected, text
         assert [*chacha.data.parse_line(text).groups] == [
             *saved.example(chacha.data.parse_line(line)).groups
         ]
@@ -178,8 +208,11 @@ def test_all_kinds_in_all_company(tmp_path: Path, seed: int) -> None:
     assert derived > 60
 
 
+@EACH
 @pytest.mark.parametrize("loss", [chacha.Squared(), chacha.Logistic()], ids=["squared", "logistic"])
-def test_groups_of_earlier_rows_continue(tmp_path: Path, loss: chacha.losses.Loss) -> None:
+def test_groups_of_earlier_rows_continue(
+    tmp_path: Path, loss: chacha.losses.Loss, rules: ContestRules
+) -> None:
     """VW learns on, from the saved model, on text whose lags begin in the saved past."""
     rng = random.Random(3)
 
@@ -189,7 +222,7 @@ def test_groups_of_earlier_rows_continue(tmp_path: Path, loss: chacha.losses.Los
 
     features = ["lag(a,3)", "lag(label,2)", "ewma(label,0.2)", "ewma(lab,0.05)", "lag(lab,1)"]
     init = {"features": features, "interactions": [("lag(a,3)", "lab"), ("lag(label,2)", "a")]}
-    model = ChaCha(budget=1, space={}, init=init, loss=loss)
+    model = ChaCha(budget=1, space={}, init=init, loss=loss, rules=rules)
     for _ in range(301):
         model.learn_one(line())
     model.to_vw(tmp_path / "m.vw")
@@ -200,7 +233,8 @@ def test_groups_of_earlier_rows_continue(tmp_path: Path, loss: chacha.losses.Los
         if i % 7 == 0:  # a row without a label is predicted and changes nothing
             text = text[text.index("|") :]
         transformed = transform.line(text)
-        assert vw.predict(transformed) == champion_says(model, chacha.data.parse_line(text))
+        expected = champion_says(model, chacha.data.parse_line(text))
+        assert vw.predict(transformed) == pytest.approx(expected, rel=0, abs=rounding(model))
         if i % 7:
             model.learn_one(text)
             vw.learn(transformed)
@@ -263,13 +297,127 @@ def test_empty_cells_of_a_table_wherever_they_are_derived(tmp_path: Path, pool: 
     vw = workspace("-t", "-i", str(path))
     fixed = Transform.load(path)
     for row in rows:
-        unlabelled = chacha.data.parse_line(row.body)
-        assert vw.predict(fixed.example(unlabelled).line) == champion_says(model, unlabelled)
+        unlabelled = replace(row, label=None, head="")
+        expected = champion_says(model, unlabelled)
+        found = vw.predict(fixed.example(unlabelled).line)
+        assert found == pytest.approx(expected, rel=0, abs=rounding(model))
     vw.finish()
     data = FeatureFile.read(features_path(path))
     native = ChaCha(budget=1, space={}, init=init)
     native.run(str(source))
     assert data.recipes == Transform.of(native)._derivation.recipes
+    assert data.centres == Transform.of(native).centres
+    assert data.label_map == Transform.of(native).label_map
+
+
+ODD_NAMES = ["year", "a b", "x:y|z", "größe", "3", "flag", "when", "often 0", "city", "sparse"]
+
+
+def places(path: Path, rows: int, seed: int, labels: Sequence[float] = ()) -> Path:
+    """Columns far from 0, with names that VW text cannot hold, dates, words, 0 and empty cells."""
+    rng = random.Random(seed)
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow([*ODD_NAMES, "y"])
+        for i in range(rows):
+            year, size = rng.randint(1990, 2020), rng.gauss(170, 8)
+            empty = "" if i % 7 == 3 else round(rng.expovariate(0.01), 2)
+            cells = [year, 1e9 + rng.random(), empty, round(size, 3), rng.randint(0, 4)]
+            cells += [rng.choice(["true", "false"]), f"2021-0{rng.randint(1, 9)}-11"]
+            cells += [rng.choice([0, 0, 0, 5]), rng.choice(["Rome", "Oslo"])]
+            cells += [7 if i % 50 == 49 else ""]
+            y = (year - 2000) / 5 + (size - 170) / 9 + rng.gauss(0, 0.1)
+            writer.writerow([*cells, labels[i] if i < len(labels) else round(4 * y, 2)])
+    return path
+
+
+@pytest.mark.parametrize("pool", ["native", "vw", "in Python"])
+@pytest.mark.parametrize("rows", [7, 500])
+def test_centred_columns(tmp_path: Path, pool: str, rows: int) -> None:
+    """The text has the numbers that the champion learns; 7 rows do not show the scale for good."""
+    source, path, out = places(tmp_path / "s.csv", rows, 1), tmp_path / "m.vw", tmp_path / "o.vw"
+    opened = chacha.open_pool("vw") if pool == "vw" else chacha.NativePool()
+    loss = OwnLoss() if pool == "in Python" else None
+    init = {"interactions": [("year", "city")]}
+    model = ChaCha(budget=1, space={}, init=init, pool=opened, loss=loss)
+    model.run(str(source))
+    assert "  # on the stream of chacha transform" in str(model.summary())
+    model.to_vw(path)
+    later = places(tmp_path / "later.csv", 200, 2)
+    cli("transform", str(later), "-m", str(path), "-o", str(out))
+    text = out.read_text()
+    transform = Transform.load(path)
+    assert transform.centres == Transform.of(model).centres
+    assert len(transform.centres) >= 6
+    assert not transform.empty
+    assert not transform.groups
+    examples = [row for row in model.open(str(later)) if isinstance(row, chacha.Example)]
+    assert [transform.example(row).line for row in examples] == text.splitlines()
+    still = workspace("-t", "-i", str(path))
+    for line, row in zip(text.splitlines(), examples, strict=True):
+        assert "|a%20b a%20b:" in line
+        expected = champion_says(model, row)
+        assert still.predict(line) == pytest.approx(expected, rel=0, abs=rounding(model))
+    still.finish()
+    plain = tmp_path / "plain.vw"
+    cli("convert", str(later), "-o", str(plain))
+    year = next(csv.DictReader(later.read_text().splitlines()))["year"]
+    assert f"|year year:{year}" in plain.read_text().splitlines()[0], "values as they are read"
+
+
+def test_centred_columns_exactly(tmp_path: Path) -> None:
+    """Labels without a shift and in a scale that is a power of two; one row shows both."""
+    source, path, out = tmp_path / "s.csv", tmp_path / "m.vw", tmp_path / "o.vw"
+    places(source, 400, 1, labels=[0.0, 4.0])
+    model = ChaCha(rules=ContestRules(scaling=Scaling(rows=1)), seed=1)
+    model.run(str(source))
+    label_map = model._driver.label_map()
+    assert label_map is not None
+    assert tuple(label_map) == (0.0, 4.0)
+    model.to_vw(path)
+    cli("transform", str(source), "-m", str(path), "-o", str(out))
+    still = workspace("-t", "-i", str(path))
+    rows = [row for row in model.open(str(source)) if isinstance(row, chacha.Example)]
+    for line, row in zip(out.read_text().splitlines(), rows, strict=True):
+        assert still.predict(line) == champion_says(model, row)
+    still.finish()
+
+
+def test_dicts_are_centred_with_the_reader_of_the_transform(tmp_path: Path) -> None:
+    path, rng = tmp_path / "m.vw", random.Random(1)
+    functions = {"decade": lambda row: {"d": row["year"] // 10}}
+    policy = DerivedFeatures(kinds=(), functions=functions)
+    init = {"features": ["own(decade)", "lag(year,1)", "bins(year,4)"]}
+    model = ChaCha(budget=1, space={"features": policy}, init=init)
+
+    def row() -> dict[str, Any]:
+        return {"year": rng.randint(1990, 2020), "n": rng.choice([0, 0, 0, 3]), "w": "a b"}
+
+    for x in (row() for _ in range(400)):
+        model.learn_one(x, 50 + x["year"] % 7)
+    model.to_vw(path)
+    transform = Transform.load(path, functions)
+    assert {group for group, _ in transform.centres} == {"year", "n"}
+    still = workspace("-t", "-i", str(path))
+    for x in (row() for _ in range(50)):
+        line = transform.example(transform.reader.example(x)).line
+        expected = champion_says(model, model._intake.example(x))
+        assert still.predict(line) == pytest.approx(expected, rel=0, abs=rounding(model))
+        assert f"|own(decade) d:{x['year'] // 10}." in line, "user functions get what was read"
+    still.finish()
+
+
+def test_vw_text_is_not_centred(tmp_path: Path) -> None:
+    path = tmp_path / "m.vw"
+    model = ChaCha(budget=1, space={})
+    for i in range(100):
+        model.learn_one({"x": 1000 + i % 7}, 50 + i % 7)
+    model.to_vw(path)
+    line = "|x x:3"
+    assert Transform.load(path).line(line) == line
+    still = workspace("-t", "-i", str(path))
+    assert still.predict(line) == pytest.approx(model.predict_one(line), abs=rounding(model))
+    still.finish()
 
 
 class OwnLoss(chacha.Squared):
@@ -293,8 +441,13 @@ def test_the_command_line_from_end_to_end(tmp_path: Path) -> None:
     vw.finish()
 
 
-def small(path: Path, features: Sequence[str] = ("bins(t,3)",), **init: Any) -> ChaCha:
-    model = ChaCha(budget=1, space={}, init={"features": features, **init})
+def small(
+    path: Path,
+    features: Sequence[str] = ("bins(t,3)",),
+    rules: ContestRules = SCALED,
+    **init: Any,
+) -> ChaCha:
+    model = ChaCha(budget=1, space={}, init={"features": features, **init}, rules=rules)
     for i in range(300):
         model.learn_one(f"{i % 7} |t c:{i % 50 + 1 + i / 1000} |h h:{i % 24}")
     model.to_vw(path)
@@ -308,7 +461,23 @@ def test_numbers_are_read_back_exactly(tmp_path: Path) -> None:
     read = FeatureFile.read(features_path(path))
     assert read.recipes == known
     assert all(np.float32(x) == x for x in known["ewma(label,0.01)"].bases[0].past)
-    assert json.loads(Path(features_path(path)).read_text())["version"] == 1
+    assert json.loads(Path(features_path(path)).read_text())["version"] == 2
+
+
+def test_files_without_centres_and_labels_are_read(tmp_path: Path) -> None:
+    """Those of version 1, when labels and columns were learned as they are."""
+    path = tmp_path / "m.vw"
+    small(path, rules=AS_READ)
+    beside = Path(features_path(path))
+    data = json.loads(beside.read_text())
+    assert data.pop("centres") == []
+    assert data.pop("labels") is None
+    line = Transform.load(path).line("1 |t c:3")
+    beside.write_text(json.dumps({**data, "version": 1}))
+    assert Transform.load(path).line("1 |t c:3") == line
+    beside.write_text(json.dumps({**data, "version": 2}))
+    with pytest.raises(PoolError, match="it is damaged: 'centres' is missing"):
+        Transform.load(path)
 
 
 def test_a_file_of_an_old_model_is_removed(tmp_path: Path) -> None:
@@ -378,6 +547,7 @@ def _places(data: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
             yield from _places(data[key], (*at, key))
 
 
+CENTRE = {"group": "t", "hash": 5, "centre": 1.5, "inverse": 0.5}
 ODD: list[Any] = [None, -1, 1.5, "word", [], {}, [None], 1e39, True, 2**40]
 
 
@@ -387,7 +557,12 @@ def test_any_content_of_the_file_is_accepted_or_refused(tmp_path: Path) -> None:
     features = ["bins(t,3)", "lag(label,2)", "onehot(h)", "log(t)", "ewma(h,0.5)"]
     small(path, features)
     beside = Path(features_path(path))
-    whole = beside.read_text()
+    content = json.loads(beside.read_text())
+    assert content["labels"]["scale"] > 0
+    content["centres"] = [{"group": "t", "hash": 5, "centre": 1 / 3, "inverse": 0.25}]
+    whole = json.dumps(content)
+    beside.write_text(whole)
+    assert FeatureFile.read(str(beside)).centres == {("t", 5): (1 / 3, 0.25)}
     refused: list[str] = []
     for place in _places(json.loads(whole)):
         for odd in [*ODD, ...]:
@@ -413,12 +588,17 @@ def test_any_content_of_the_file_is_accepted_or_refused(tmp_path: Path) -> None:
     [
         ({"chacha": "notes"}, "chacha did not write it"),
         (
-            {"version": 2},
-            "it has version 2, but only 1 is read here; read it with the chacha version that",
+            {"version": 3},
+            "it has version 3, but only 1 and 2 are read here; read it with the chacha version",
         ),
         ({"groups": {}}, r"it is damaged: bins\(t,3\) is missing"),
         ({"groups": {"bin(t,3)": {}}}, r"it is damaged: 'bin\(t,3\)' is not a derived group"),
         ({"config": {"values": {}}}, "it is damaged: not a configuration"),
+        ({"labels": {"shift": 1.0, "scale": -1.0}}, "it is damaged: the scale of the labels must"),
+        ({"labels": {"shift": 1.0, "scale": 1e-9}}, r"float32 cannot hold labels so far from 0"),
+        ({"centres": [{"group": "t", "hash": 5, "centre": 1, "inverse": 0.0}]}, "it is damaged: "),
+        ({"centres": [CENTRE, CENTRE]}, "it is damaged: the hash 5 of t is too large, or occurs"),
+        ({"centres": [{**CENTRE, "centre": math.nan}]}, "it is damaged: a centre is nan, not a f"),
     ],
 )
 def test_a_foreign_file_is_refused(tmp_path: Path, change: dict[str, Any], message: str) -> None:
@@ -447,8 +627,8 @@ def test_the_features_of_another_model_are_refused(
     tmp_path: Path, init: dict[str, Any], message: str
 ) -> None:
     path, other = tmp_path / "m.vw", tmp_path / "other.vw"
-    small(path, learning_rate=0.5, loss_function="squared")
-    small(other, **init)
+    small(path, rules=AS_READ, learning_rate=0.5, loss_function="squared")
+    small(other, rules=AS_READ, **init)
     Path(features_path(other)).replace(features_path(path))
     with pytest.raises(PoolError, match=f"it belongs to another model than .*{message}"):
         Transform.load(path)
@@ -471,7 +651,7 @@ def test_user_functions(tmp_path: Path) -> None:
     path = tmp_path / "m.vw"
     functions = {"size": lambda row: {"n": len(row), "a b": row["x"]}}
     space: Any = {"features": DerivedFeatures(kinds=(), functions=functions)}
-    model = ChaCha(budget=1, space=space, init={"features": ["own(size)"]})
+    model = ChaCha(budget=1, space=space, init={"features": ["own(size)"]}, rules=AS_READ)
     for i in range(50):
         model.learn_one(f"{i} |a x:{i + 1} |b y")
     model.to_vw(path)
@@ -497,9 +677,13 @@ def test_a_model_of_vw_goes_on_with_the_text(tmp_path: Path) -> None:
     path = tmp_path / "m.vw"
     model = small(path, interactions=[("bins(t,3)", "h")], learning_rate=0.25)
     again = ChaCha.from_vw(path, budget=1, space={})
-    assert again.champion == Config(model.champion.interactions, model.champion.values)
+    label_map = model._driver.label_map()
+    assert label_map is not None
+    config = Config(model.champion.interactions, model.champion.values)
+    assert again.champion == raw_label_options("", config, label_map)
     for line in ("|t c:3 |h h:5", "|t c:77.5 |h h:2"):
-        assert again.predict_one(Transform.load(path).line(line)) == model.predict_one(line)
+        expected = pytest.approx(model.predict_one(line), rel=0, abs=rounding(model))
+        assert again.predict_one(Transform.load(path).line(line)) == expected
     with pytest.raises(ConfigError, match=r"continues with the text of chacha transform"):
         ChaCha.from_vw(path, space=SPACE)
 

@@ -234,6 +234,8 @@ NB_MODULE(_native, module) {
             return std::tuple(map.scaled, map.shift, map.scale);
           },
           "model"_a, "Return whether a model's labels are scaled, their shift and their scale.")
+      .def_prop_ro("has_bases", property([](Engine& e) { return e.has_bases(); }),
+                   "Whether labels are scaled, and an example brought an initial prediction.")
       .def(
           "set_baseline",
           [](PyEngine& self, std::uint32_t model) {

@@ -249,6 +249,7 @@ Status Engine::step(const Forecast* forecast) {
   const bool grown = changed ? observed_.observe(example_, empty_, memory)
                              : observed_.observe_label(example_, empty_);
   if (grown) count_features();
+  has_bases_ = has_bases_ || example_.base != 0.0;
   if (scaled_) observe_label();
   lanes_.learn(example_);
   charge(forecast);

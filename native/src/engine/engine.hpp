@@ -143,6 +143,8 @@ class Engine {
     lanes_.check_live(model);
     return lanes_.map(model);
   }
+  // Whether labels are scaled, and an example that was learned brought an initial prediction.
+  bool has_bases() const { return has_bases_; }
 
   // The paper's rules. `contenders`: the champion first, then B. `decide_anyway`: a decision is due
   // after the next example, whether or not a test fires.
@@ -261,6 +263,7 @@ class Engine {
 
   bool scaled_ = false;  // whether labels are
   LabelMap map_;         // of a model that starts empty
+  bool has_bases_ = false;
   RecentLabels labels_;
   std::unique_ptr<FirstRows> first_rows_;  // as long as they are kept
   bool again_due_ = false;                 // the first rows are to be learned again

@@ -176,7 +176,8 @@ def story(
         loss = "none" if end["loss"] is None else f"{end['loss']:.6g}"
         loss += beside_constant(settings.get("loss", {}).get("name", ""), end.get("r2"))
         yield f"{end['examples']:>9}  end: served loss {loss}, champion: {champion}"
-        yield f"{'':>9}  same as: vw {champion.vw_args()}".rstrip()
+        if (args := end.get("vw_args", champion.vw_args())) is not None:
+            yield f"{'':>9}  same as: vw {args}".rstrip()
         if line := label_scale_line(champion, end.get("label_shift"), end.get("label_scale")):
             yield f"{'':>9}  {line}"
 

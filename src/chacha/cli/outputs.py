@@ -22,7 +22,10 @@ from chacha.sources.many_files import expand
 __all__ = ["JsonResult", "RunOutputs", "TextOutput", "check_distinct"]
 
 ROW_GROUP = 65536
-END = ("examples", "loss", "mean_loss", "r2", "config", "promotions", "label_shift", "label_scale")
+END = (
+    *("examples", "loss", "mean_loss", "r2", "config", "vw_args", "promotions"),
+    *("label_shift", "label_scale"),
+)
 """What the last line of the decisions holds of the result."""
 
 

@@ -218,7 +218,7 @@ def _result(model: ChaCha, about: dict[str, Any], seconds: float, cpu: float) ->
         "metrics": {key: _finite(value) for key, value in summary.metrics.items()},
         "champion": str(summary.champion),
         "config": summary.champion.to_json(),
-        "vw_args": summary.champion.vw_args(),
+        "vw_args": summary.vw_args,
         "label_shift": summary.label_shift,
         "label_scale": summary.label_scale,
         "decisions": summary.decisions,

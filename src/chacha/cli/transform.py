@@ -46,7 +46,7 @@ def transform(
     form: FormatFlag = None,
     on_bad: OnBadFlag = None,
 ) -> None:
-    """Write the stream as VW text with the champion's derived groups, for VW itself."""
+    """Write the stream as VW text, as the champion learns it, for VW itself."""
     check_distinct([*source, model, features_path(model)], output=output)
     if output.lower().endswith(".parquet"):
         raise ConfigError(f"{output}: VW does not read Parquet; choose .vw (also .gz, ...) or -")
@@ -74,10 +74,8 @@ def _instructions(groups: Transform, model: str, output: str) -> list[str]:
     elif unpack := UNPACK.get(Path(output).suffix.lower()):
         command, data = f"{unpack} {shlex.quote(output)} | vw", ""
     names = derived_names(groups.config)
-    args = f" {groups.config.vw_args()}".rstrip()
-    comment = f"  # {', '.join(names)}" if names else ""
-    return [
-        *lines,
-        f"to predict: {command} -t -i {shlex.quote(model)}{data} -p predictions.txt",
-        f"to learn from scratch: {command}{data}{args}{comment}",
-    ]
+    lines.append(f"to predict: {command} -t -i {shlex.quote(model)}{data} -p predictions.txt")
+    if (args := groups.vw_args) is not None:
+        comment = f"  # {', '.join(names)}" if names else ""
+        lines.append(f"to learn from scratch: {command}{data} {args}".rstrip() + comment)
+    return lines

@@ -19,6 +19,7 @@ import numpy as np
 
 __all__ = [
     "BREAKS_NAMES",
+    "CONSTANT",
     "DEFAULT_GROUP",
     "FEW_DECIMALS",
     "FLOAT32_MAX",
@@ -41,6 +42,8 @@ FLOAT32_MAX = float(np.finfo(np.float32).max)
 FLOAT32_LEAST = float(np.finfo(np.float32).tiny)  # the smallest normal number
 DEFAULT_GROUP = " "
 """VW's name of the group without a name, as in `1 | x:2`."""
+CONSTANT = 11650396
+"""VW's hash of the constant feature."""
 SHORT = 200
 """Longer names are not cached, so that memory is bounded."""
 _MASK = 0xFFFFFFFF

@@ -18,9 +18,10 @@ from chacha.data.example import Example
 from chacha.data.label_map import LabelMap
 from chacha.drivers.records import LiveModel, Step, Summary, live_models
 from chacha.errors import PoolError
+from chacha.features.centring import Centre, ColumnKey
 from chacha.features.derivation import Recipe
 from chacha.interrupts import Uninterrupted
-from chacha.pools.base import LivePool, copies
+from chacha.pools.base import LivePool, capabilities_of, copies
 from chacha.pools.scaled import ScaledPool
 from chacha.rules.algorithm import Algorithm, RulesState
 from chacha.rules.contest.blending import Blend
@@ -230,6 +231,14 @@ class Driver(ABC):
     def recipes(self) -> Mapping[str, Recipe]:
         """Return all derived groups tried so far, with what was learned about their columns."""
 
+    @abstractmethod
+    def label_map(self) -> LabelMap | None:
+        """Return how the champion learns labels; None if as they are."""
+
+    @abstractmethod
+    def centres(self) -> Mapping[ColumnKey, Centre]:
+        """Return the numeric columns that are learned less a centre, by group and hash."""
+
     def live(self) -> list[LiveModel]:
         """Return the live models, the champion first."""
         return live_models(self.algorithm, self.state(), self.observed)
@@ -256,8 +265,9 @@ class Driver(ABC):
             first_skipped=dict(first),
             notes=self._notes,
             mean_loss=constant.mean if constant.weight > 0 else None,
-            label_shift=None if label_map is None else label_map.shift,
-            label_scale=None if label_map is None else label_map.scale,
+            label_map=label_map,
+            centred=bool(self.centres()),
+            is_vw=capabilities_of(self.pool).exports,
         )
 
     def _start_challenging(self, state: RulesState) -> None:

@@ -21,6 +21,7 @@ from chacha.drivers.native_facts import NativeStreamFacts
 from chacha.drivers.native_state import ServingModels, engine_state, served_by
 from chacha.drivers.records import ServedPredictions, Step
 from chacha.errors import PoolError
+from chacha.features.centring import Centre, ColumnKey, changed
 from chacha.features.derivation import Recipe
 from chacha.interrupts import Uninterrupted
 from chacha.pools.native import NativePool, native_line
@@ -224,6 +225,16 @@ class NativeDriver(Driver):
     def recipes(self) -> Mapping[str, Recipe]:
         """Return all derived groups tried so far, with what was learned about their columns."""
         return self.native.recipes()
+
+    def label_map(self) -> LabelMap | None:
+        """Return how the champion learns labels; None if as they are."""
+        champion = self.published.champion
+        return self.native.map_of(champion) if champion in self.native.models else None
+
+    def centres(self) -> Mapping[ColumnKey, Centre]:
+        """Return the numeric columns that are learned less a centre, by group and hash."""
+        columns = self.engine.centres
+        return changed({(group, hashed): Centre(*centre) for group, hashed, *centre in columns})
 
     def refused(self) -> PoolError:
         """Return the error for an example that the engine did not learn."""

@@ -15,7 +15,7 @@ from chacha.data.label_map import LabelMap, label_map_of
 from chacha.drivers.base import Driver, Forecast
 from chacha.drivers.first_rows import FirstRows
 from chacha.drivers.records import Step
-from chacha.features.centring import Centring
+from chacha.features.centring import Centre, Centring, ColumnKey, changed
 from chacha.features.derivation import Derivation, Recipe
 from chacha.interrupts import Uninterrupted
 from chacha.losses import Squared
@@ -147,6 +147,14 @@ class PythonDriver(Driver):
     def recipes(self) -> Mapping[str, Recipe]:
         """Return all derived groups tried so far, with what was learned about their columns."""
         return self._derivation.recipes
+
+    def label_map(self) -> LabelMap | None:
+        """Return how the champion learns labels; None if as they are."""
+        return None if self._scaled is None else self._scaled.map_of(self.published.champion)
+
+    def centres(self) -> Mapping[ColumnKey, Centre]:
+        """Return the numeric columns that are learned less a centre, by group and hash."""
+        return changed(self._numbers.centres)
 
     def begin(self, example: Example) -> None:
         """Run lines 2 and 5 before anything is learned; the next step returns the decisions."""

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from chacha.config.config import Config, show_product
 from chacha.data.example import Example
 from chacha.losses import Squared
+from chacha.data.label_map import LabelMap
 from chacha.rules.algorithm import Algorithm, RulesState
 from chacha.rules.contest.betting import Pairing
 from chacha.rules.contest.blending import Blend
@@ -19,6 +20,7 @@ from chacha.rules.paper.bounds import Bound
 from chacha.rules.paper.champion import ChampionChallengers
 from chacha.rules.paper.state import PaperState
 from chacha.rules.stream_facts import StreamFacts
+from chacha.vw.relabel import fresh_options
 
 __all__ = [
     "Chunk",
@@ -138,7 +140,7 @@ class Summary:
     they are; the scale is 0 until two labels differ.
 
     >>> import chacha
-    >>> print(chacha.ChaCha.paper(pool=chacha.ReferencePool()).run("synth:fried", limit=1))
+    >>> print(chacha.ChaCha.paper().run("synth:fried", limit=1))
     champion: no interactions
     same as: vw
     served squared loss 200.435 (R² 0.000) over 1 example, 0 promotions, 45 challengers
@@ -158,8 +160,19 @@ class Summary:
     first_skipped: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
     mean_loss: float | None = None
-    label_shift: float | None = None
-    label_scale: float | None = None
+    label_map: LabelMap | None = None  # how the champion learns labels; None: as they are
+    centred: bool = False  # whether numeric columns are learned less a centre
+    is_vw: bool = field(default=True, compare=False)  # whether VW has the learner
+
+    @property
+    def label_shift(self) -> float | None:
+        """The shift of the champion's labels; None if it learns them as they are."""
+        return None if self.label_map is None else self.label_map.shift
+
+    @property
+    def label_scale(self) -> float | None:
+        """The scale of the champion's labels; None if it learns them as they are."""
+        return None if self.label_map is None else self.label_map.scale
 
     @property
     def r2(self) -> float | None:
@@ -172,12 +185,18 @@ class Summary:
             return None
         return 1.0 - self.loss / self.mean_loss
 
+    @property
+    def vw_args(self) -> str | None:
+        """VW's options for a new model of the labels as they are; None if VW has no such model."""
+        options = fresh_options(self.champion, self.label_map) if self.is_vw else None
+        return None if options is None else options.vw_args()
+
     def __str__(self) -> str:
         loss = "none yet" if self.loss is None else f"{self.loss:.6g}"
         loss += beside_constant(self.loss_name, self.r2)
         lines = [
             f"champion: {self.champion}",
-            f"same as: vw {self.champion.vw_args()}".rstrip() + _derived_comment(self.champion),
+            *self._same_as(),
             f"served {self.loss_name} loss {loss} over {_count(self.examples, 'example')}, "
             f"{_count(self.promotions, 'promotion')}, {_count(self.challengers, 'challenger')}",
         ]
@@ -196,6 +215,15 @@ class Summary:
         if self.expired:
             lines.append(f"{_count(self.expired, 'ticket')} expired without a label")
         return "\n".join(lines)
+
+    def _same_as(self) -> list[str]:
+        """Return the line with VW's command line, if there is one."""
+        if (args := self.vw_args) is None:
+            return []
+        names = derived_names(self.champion)
+        comment = "  # on the stream of chacha transform" if names or self.centred else ""
+        comment += f", with {', '.join(names)}" if names else ""
+        return [f"same as: vw {args}".rstrip() + comment]
 
 
 def beside_constant(loss_name: str, r2: float | None) -> str:
@@ -234,12 +262,6 @@ def derived_names(config: Config) -> list[str]:
     """
     products = [p for p in config.interactions if not set(p).isdisjoint(config.derived)]
     return [*config.derived, *map(show_product, products)]
-
-
-def _derived_comment(champion: Config) -> str:
-    """Return a comment on derived groups for readers of the VW command line."""
-    names = derived_names(champion)
-    return f"  # on the stream of chacha transform, with {', '.join(names)}" if names else ""
 
 
 def _count(n: int, noun: str) -> str:

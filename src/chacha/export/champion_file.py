@@ -21,16 +21,16 @@ __all__ = ["load_champion", "save_champion", "settings_of"]
 
 
 def save_champion(model: Any, path: str | PathLike[str]) -> None:
-    """Write the champion of a model as a VW model file, with a file of its derived groups.
+    """Write the champion of a model as a VW model file, with a file of its centres and groups.
 
-    A file of derived groups from another model in the same place is removed, because it would not
-    match.
+    A file of that kind from another model in the same place is removed, because it would not match.
     """
-    if not capabilities_of(model.pool).exports:
+    pool = model._driver.pool  # model.pool, or one around it where labels are scaled
+    if not capabilities_of(pool).exports:
         kind = type(model.pool).__name__
         raise PoolError(f"{kind} cannot write a VW model; the native pool and the VW pool can")
     transform = Transform.of(model)
-    model.pool.to_vw(model.champion, path)
+    pool.to_vw(model.champion, path)
     beside = features_path(path)
     try:
         Path(beside).unlink(missing_ok=True)

@@ -1,15 +1,18 @@
-"""The JSON file next to a VW model file that describes its derived groups.
+"""The JSON file next to a VW model file that says how its stream is written for VW.
 
-Numbers are written as the shortest text that reads back as the same float32.
+It describes derived groups, centred columns, and the labels that the model learned. Numbers of
+derived groups are written as the shortest text that reads back as the same float32, the others as
+the shortest that reads back as the same double.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +20,19 @@ import numpy as np
 
 from chacha.config.config import Config, Product, show_product
 from chacha.config.derived_groups import LABEL, check_derived_name, derived
+from chacha.data.label_map import LabelMap
 from chacha.errors import ConfigError, fail
+from chacha.features.centring import Centre, ColumnKey
 from chacha.features.derivation import Recipe
 from chacha.features.formulas import Basis
 from chacha.vw.model_file import BITS, read_vw_options
 from chacha.vw.options import LETTERS, PRODUCTS, is_float32
+from chacha.vw.relabel import changes_labels, raw_label_options
 
 __all__ = ["FeatureFile", "belongs_to", "derived_in", "digest", "features_path"]
 
-VERSION = 1
+VERSION = 2
+OLDER = 1  # without centres and labels, which were learned as they are
 FILE_KIND = "derived groups of a VW model"
 
 
@@ -52,6 +59,9 @@ def digest(path: str | os.PathLike[str]) -> str:
 class FeatureFile:
     """A configuration, its derived groups, the names of others, and the model file's digest.
 
+    `centres` are those of numeric columns, by group and hash. `label_map` says how the
+    configuration learned labels; None: as they are. The model file is for the labels as they are.
+
     >>> import tempfile
     >>> bins = Recipe(derived("bins(temp,3)"), {7: Basis("c", [1.0, 25.0, 50.0])})
     >>> config = Config(derived=["bins(temp,3)"])
@@ -65,6 +75,8 @@ class FeatureFile:
     recipes: Mapping[str, Recipe]
     excluded: Sequence[str] = ()
     model: str = ""
+    centres: Mapping[ColumnKey, Centre] = field(default_factory=dict)
+    label_map: LabelMap | None = None
 
     def write(self, path: str) -> None:
         """Write the file, completely or not at all."""
@@ -73,11 +85,17 @@ class FeatureFile:
             "version": VERSION,
             "model": self.model,
             "config": self.config.to_json(),
+            "labels": None if self.label_map is None else self.label_map._asdict(),
             "apart": list(self.excluded),
         }
         recipes = {name: _recipe_json(self.recipes[name]) for name in sorted(self.recipes)}
         groups = [f"{json.dumps(name)}: {json.dumps(recipe)}" for name, recipe in recipes.items()]
         lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in data.items()]
+        centres = [
+            json.dumps({"group": group, "hash": hashed, **centre._asdict()})
+            for (group, hashed), centre in sorted(self.centres.items())
+        ]
+        lines.append('"centres": [\n  ' + ",\n  ".join(centres) + "]")
         lines.append('"groups": {\n  ' + ",\n  ".join(groups) + "}")
         temporary = Path(f"{path}.writing")
         try:
@@ -97,19 +115,23 @@ class FeatureFile:
             fail(path, f"it is no JSON, cut or damaged: {error}", error)
         if not isinstance(data, dict) or data.get("chacha") != FILE_KIND:
             fail(path, "chacha did not write it: it does not describe derived groups")
-        if (version := data.get("version")) != VERSION:
+        if (version := data.get("version")) not in (OLDER, VERSION):
             remedy = "read it with the chacha version that wrote it, or write the model again"
-            fail(path, f"it has version {version!r}, but only {VERSION} is read here; {remedy}")
+            known = f"only {OLDER} and {VERSION} are read here"
+            fail(path, f"it has version {version!r}, but {known}; {remedy}")
+        if version == OLDER:
+            data = {"centres": [], "labels": None, **data}
         try:
             config = Config.from_json(data["config"])
             recipes = {name: _recipe(name, group) for name, group in data["groups"].items()}
             excluded, model = tuple(map(str, data["apart"])), str(data["model"])
             if lacking := [name for name in config.derived if name not in recipes]:
                 raise ValueError(f"{lacking[0]} is missing")
+            centres, label_map = _centres(data["centres"]), _label_map(data["labels"])
         except (KeyError, TypeError, ValueError, AttributeError, ConfigError) as error:
             reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
             fail(path, f"it is damaged: {reason}", error)
-        return cls(config, recipes, excluded, model)
+        return cls(config, recipes, excluded, model, centres, label_map)
 
 
 def _short(value: float) -> float:
@@ -144,6 +166,38 @@ def _recipe(name: str, data: Mapping[str, Any]) -> Recipe:
     return recipe
 
 
+def _centres(data: Any) -> dict[ColumnKey, Centre]:
+    """Return the centres that JSON data describes."""
+    centres: dict[ColumnKey, Centre] = {}
+    for column in data:
+        group, hashed = str(column["group"]), _whole(column["hash"], "the hash of a column")
+        centre = Centre(*(_double(column[key], f"a {key}") for key in Centre._fields))
+        if hashed > 0xFFFFFFFF or (group, hashed) in centres:
+            raise ValueError(f"the hash {hashed} of {group} is too large, or occurs twice")
+        if not centre.inverse > 0.0:
+            raise ValueError(f"the inverse of a column of {group} must be above 0")
+        centres[group, hashed] = centre
+    return centres
+
+
+def _label_map(data: Any) -> LabelMap | None:
+    """Return the label map that JSON data describes."""
+    if data is None:
+        return None
+    label_map = LabelMap(*(_double(data[key], f"the {key}") for key in LabelMap._fields))
+    if label_map.scale < 0.0:
+        raise ValueError("the scale of the labels must not be negative")
+    return label_map
+
+
+def _double(value: Any, what: str) -> float:
+    if type(value) is int and abs(value) < 1 << 53:
+        return float(value)
+    if type(value) is not float or not math.isfinite(value):
+        raise ValueError(f"{what} is {value!r:.40}, not a finite number")
+    return value
+
+
 def _whole(value: Any, what: str) -> int:
     if type(value) is not int or value < 0:
         raise ValueError(f"{what} is {value!r:.40}, not a whole number of at least 0")
@@ -175,6 +229,8 @@ def belongs_to(model: str, file: FeatureFile, path: str) -> None:
         if key == PRODUCTS or key in LETTERS
     }
     config, remedy = file.config, "write both again (--to-vw, ChaCha.to_vw)"
+    if file.label_map is not None and changes_labels(file.label_map):
+        config = raw_label_options(path, config, file.label_map)
     problem = f"it belongs to another model than {model}"
     if products != set(config.interactions):
         here, there = (_shown(p) for p in (config.interactions, sorted(products)))

@@ -1,4 +1,4 @@
-"""A champion's derived groups for Vowpal Wabbit: saved to a file, and written out as text."""
+"""A champion's stream for Vowpal Wabbit: numbers centred, derived groups written out as text."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ from chacha.config.config import Config
 from chacha.config.derived_groups import DerivedFeatures
 from chacha.config.derived_kinds import is_missing_group
 from chacha.data.example import Example, Feature
+from chacha.data.label_map import LabelMap
 from chacha.data.text_parser import parse_line
 from chacha.data.vw_text import BREAKS_NAMES, group_of, hash_name, show_exactly
 from chacha.errors import fail
 from chacha.export.feature_file import FeatureFile, belongs_to, derived_in, digest, features_path
+from chacha.features.centring import Centre, Centring, ColumnKey
 from chacha.features.derivation import Derivation, Recipe
 from chacha.intake import Intake
 from chacha.losses import loss_of
 from chacha.tasks import task_of
 from chacha.vw.model_file import read_vw_model
+from chacha.vw.relabel import fresh_options
 
 __all__ = ["Transform"]
 
@@ -28,12 +31,12 @@ Functions = Mapping[str, Callable[[Any], Mapping[str, float]]]
 
 
 class Transform:
-    """Appends the derived groups of a champion to examples, as plain groups.
+    """Turns examples into those that a champion learns: centred, with derived groups as plain ones.
 
-    What was learned about columns (knots, distinct values) no longer changes. Groups made from
-    earlier rows (`lag`, `ewma`) are updated with every row that has a label. On the resulting
+    What was learned about columns (centres, knots, distinct values) no longer changes. Groups made
+    from earlier rows (`lag`, `ewma`) are updated with every row that has a label. On the resulting
     text, Vowpal Wabbit with the model file of :meth:`ChaCha.to_vw` predicts what the champion
-    predicts, to the last bit.
+    predicts: to the last bit, or up to rounding if labels are learned in units of their scale.
 
     >>> import chacha
     >>> init = {"features": ["bins(temp,3)"], "interactions": [("bins(temp,3)", "hour")]}
@@ -54,6 +57,11 @@ class Transform:
         Names of other derived groups, which are removed from examples that contain them.
     functions
         The user functions of groups such as `own(NAME)`, by NAME.
+    centres
+        The centres of numeric columns, by group and hash. Numbers of tables and dicts are
+        centred; VW text has none.
+    label_map
+        How the champion learns labels; None: as they are. Labels are written as they are.
     """
 
     def __init__(
@@ -62,32 +70,42 @@ class Transform:
         recipes: Mapping[str, Recipe],
         excluded: Iterable[str] = (),
         functions: Functions | None = None,
+        centres: Mapping[ColumnKey, Centre] | None = None,
+        label_map: LabelMap | None = None,
     ) -> None:
-        self.config, self.excluded = config, frozenset(excluded)
+        self.config, self.excluded, self.label_map = config, frozenset(excluded), label_map
+        self.centres = dict(centres or {})
         self.groups = tuple(sorted(recipes))
         self.changed = False  # whether the model file changed after the feature file was saved
         used = {name: f for name, f in (functions or {}).items() if f"own({name})" in recipes}
         policy = DerivedFeatures(kinds=(), functions=used)
-        self._intake = Intake(task_of(loss_of(config.values)), policy, config)
-        self.reader = self._intake.reader  # sources opened with it provide missing cells and rows
+        task, centred = task_of(loss_of(config.values)), bool(self.centres)
+        self._intake = Intake(task, policy, config, with_numbers=centred)
+        # Sources opened with it provide missing cells, rows, and numbers before they are rounded.
+        self.reader = self._intake.reader
+        self._centring = Centring()
+        if centred:
+            self._centring.set_centres(self.centres)
         self._seeds = {name: hash_name(name, 0) for name in self.groups}
         self._derivation = Derivation()
         self._derivation.recipes.update(deepcopy(dict(recipes)))
 
     @classmethod
     def of(cls, model: Any) -> Transform:
-        """Return a transform with the derived groups of a model's champion, as they are now.
+        """Return a transform with the centres and derived groups of a champion, as they are now.
 
         >>> import chacha
         >>> chacha.Transform.of(chacha.ChaCha()).groups
         ()
         """
         config, policy = model.champion, model.space.features
-        recipes = model._driver.recipes()
+        driver = model._driver
+        recipes = driver.recipes()
         names = {*config.derived, *(g for p in config.interactions for g in p if g in recipes)}
         functions = None if policy is None else policy.functions
         used = {name: recipes[name] for name in names}
-        return cls(config, used, recipes.keys() - names, functions)
+        excluded, centres = recipes.keys() - names, driver.centres()
+        return cls(config, used, excluded, functions, centres, driver.label_map())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], functions: Functions | None = None) -> Transform:
@@ -121,25 +139,38 @@ class Transform:
             problem = f"own({lacking[0]}) is a function of yours, which a file cannot contain"
             code = f"chacha.Transform.load({name!r}, functions={{{lacking[0]!r}: function}})"
             fail(beside, f"{problem}; transform in Python: {code}")
-        transform = cls(file.config, file.recipes, file.excluded, functions)
+        parts = (file.config, file.recipes, file.excluded, functions)
+        transform = cls(*parts, file.centres, file.label_map)
         transform.changed = file.model != digest(name)
         return transform
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the file that :meth:`load` reads, next to the existing model file `path`."""
         recipes, excluded = dict(self._derivation.recipes), tuple(sorted(self.excluded))
-        file = FeatureFile(self.config, recipes, excluded, digest(path))
+        parts = (self.config, recipes, excluded, digest(path))
+        file = FeatureFile(*parts, self.centres, self.label_map)
         file.write(features_path(path))
 
     @property
     def empty(self) -> bool:
-        """Whether there is no derived group, so that examples stay as they are.
+        """Whether there is no derived group and no centre, so that examples stay as they are.
 
         >>> import chacha
         >>> chacha.Transform(chacha.Config(), {}).empty
         True
         """
-        return not self.groups
+        return not self.groups and not self.centres
+
+    @property
+    def vw_args(self) -> str | None:
+        """VW's options for a new model on the text; None if VW has no such model.
+
+        >>> import chacha
+        >>> chacha.Transform(chacha.Config(["ab"]), {}).vw_args
+        "--experimental_full_name_interactions 'a|b'"
+        """
+        options = fresh_options(self.config, self.label_map)
+        return None if options is None else options.vw_args()
 
     def line(self, text: str) -> str:
         """Return a line of VW text with its derived groups, as :meth:`example` does."""
@@ -148,6 +179,7 @@ class Transform:
     def example(self, example: Example) -> Example:
         """Return the example with its derived groups after the others, sorted by name.
 
+        Numbers of rows and dicts are centred; they must have been read with :attr:`reader`.
         The label is in the learner's form (-1 instead of 0 if there are two classes). Groups of
         these names that the example already contains are used as they are.
         """
@@ -155,7 +187,7 @@ class Transform:
             example = self._intake.labelled(example)
         if self.empty:
             return example
-        example = self._intake.own_functions(example)
+        example = self._centring.apply(self._intake.own_functions(example))
         texts: list[str] = []
         supplied: dict[str, list[str]] = {}  # the texts of derived groups in the example
         groups = dict(example.groups)

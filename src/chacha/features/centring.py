@@ -16,7 +16,7 @@ from chacha.data.example import Example, Feature, NumberCell
 from chacha.data.spread import spread_of
 from chacha.data.vw_text import DEFAULT_GROUP, FLOAT32_MAX, hash_name
 
-__all__ = ["Centre", "Centring", "centre_of"]
+__all__ = ["Centre", "Centring", "ColumnKey", "centre_of", "changed"]
 
 ASIDE = 2.0**-12  # scales: so far from the median is the centre
 LEAST = 2.0**-126  # scales; numbers that differ by less are 0 in single precision
@@ -63,6 +63,15 @@ class _Column:
     given: int = 0  # rows that have it; 0 once a row did not
     sample: list[float] = field(default_factory=list)
     centre: Centre = field(default_factory=Centre)
+
+
+def changed(centres: Mapping[ColumnKey, Centre]) -> dict[ColumnKey, Centre]:
+    """Return the columns that are not learned as they are.
+
+    >>> changed({("a", 7): Centre(), ("b", 8): Centre(2000.0, 0.25)})
+    {('b', 8): Centre(centre=2000.0, inverse=0.25)}
+    """
+    return {key: centre for key, centre in centres.items() if centre != Centre()}
 
 
 class Centring:

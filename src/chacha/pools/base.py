@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from typing import Protocol, TypeGuard
 
 from chacha.config.config import Config, Value
@@ -14,6 +15,7 @@ from chacha.errors import BadExample, ConfigError, PoolError
 __all__ = [
     "Capabilities",
     "CopyingPool",
+    "ExportingPool",
     "Learner",
     "LivePool",
     "SequentialPool",
@@ -30,7 +32,7 @@ class Capabilities:
 
     - `copies`: a model can start as a copy of another (:class:`CopyingPool`).
     - `derives`: models use the derived groups that their configurations name.
-    - `exports`: `to_vw(config, path)` writes a model as a VW model file.
+    - `exports`: `to_vw(config, path)` writes a model as a VW model file (:class:`ExportingPool`).
     - `imports`: `load_vw(config, model)` gives a live model the weights of a VW model file.
     - `engine`: the native engine may run whole streams with the pool's models. The pool is then
       a :class:`~chacha.NativePool` whose methods do the same as those of that class.
@@ -242,6 +244,17 @@ class CopyingPool(LivePool, Protocol):
 
     def undamp(self, config: Config) -> None:
         """Let `config` learn from now on as if it had never been a copy."""
+
+
+class ExportingPool(LivePool, Protocol):
+    """A pool that can also write a model as a file for VW.
+
+    >>> from chacha import NativePool
+    >>> pool: ExportingPool = NativePool()
+    """
+
+    def to_vw(self, config: Config, path: str | PathLike[str]) -> None:
+        """Write the model of `config`, completely or not at all."""
 
 
 def capabilities_of(pool: object) -> Capabilities:

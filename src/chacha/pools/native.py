@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
-from os import PathLike
+from os import PathLike, fspath
 from typing import TypeGuard
 
 from chacha._native import Engine, kernels
 from chacha.config.config import Config, Value, show
 from chacha.config.derived_groups import derived
 from chacha.data.example import Example
+from chacha.data.label_map import LabelMap
 from chacha.errors import PoolError
 from chacha.features.derivation import Recipe
 from chacha.features.formulas import Basis
@@ -30,6 +31,7 @@ from chacha.pools.base import (
     refuse_unlabelled,
 )
 from chacha.vw.model_file import VWModel, VWState, write_vw_model
+from chacha.vw.relabel import with_raw_labels
 
 __all__ = ["NativePool", "native_line", "runs_in_engine"]
 
@@ -239,8 +241,23 @@ class NativePool:
         self.engine.stop(self._models[config])  # if this fails, the model stays live
         del self._models[config]
 
+    def map_of(self, config: Config) -> LabelMap | None:
+        """Return how a live model learns labels; None if as they are.
+
+        >>> pool = NativePool()
+        >>> pool.start(Config())
+        >>> pool.map_of(Config()) is None
+        True
+        """
+        refuse_idle(config, self._models)
+        scaled, *label_map = self.engine.label_map(self._models[config])
+        return LabelMap(*label_map) if scaled else None
+
     def to_vw(self, config: Config, path: str | PathLike[str]) -> None:
-        """Write the model of `config` as a VW model file, with which `vw -i` continues exactly."""
+        """Write the model of `config` as a VW model file, with which `vw -i` continues.
+
+        It continues exactly, or up to rounding if the model learns labels in units of their scale.
+        """
         refuse_idle(config, self._models)
         number = self._models[config]
         norms, total, low, high, gravity, contraction = self.engine.state(number)
@@ -255,8 +272,11 @@ class NativePool:
             gravity=gravity,
             contraction=contraction,
         )
-        weights = self.engine.dump(number)
-        write_vw_model(path, VWModel(config, state, *weights), self_contained=True)
+        model = VWModel(config, state, *self.engine.dump(number))
+        if (label_map := self.map_of(config)) is not None:
+            labels = (self.engine.low, self.engine.high) if self.engine.has_bases else None
+            model = with_raw_labels(fspath(path), model, label_map, labels)
+        write_vw_model(path, model, self_contained=True)
 
     def load_vw(self, config: Config, model: VWModel) -> None:
         """Give the live model of `config` the weights and the state of a model that VW saved."""

@@ -16,7 +16,7 @@ import numpy as np
 from chacha.config.config import Config, Value
 from chacha.data.example import Example, Feature
 from chacha.data.products import expand_product
-from chacha.data.vw_text import DEFAULT_GROUP, FLOAT32_MAX, hash_name
+from chacha.data.vw_text import CONSTANT, DEFAULT_GROUP, FLOAT32_MAX, hash_name
 from chacha.errors import PoolError
 from chacha.pools.base import (
     Capabilities,
@@ -28,7 +28,6 @@ from chacha.pools.base import (
 
 __all__ = ["ReferenceLearner", "ReferencePool"]
 
-CONSTANT = 11650396
 DEFAULTS: dict[str, Value] = {
     "bit_precision": 18,
     "learning_rate": 0.5,

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from os import PathLike, fspath
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import cast
 
 from chacha.config.config import Config, Value
 from chacha.data.example import Example
 from chacha.data.label_map import LabelMap, MeanCorrection
+from chacha.errors import PoolError
 from chacha.pools.base import (
     Capabilities,
     CopyingPool,
+    ExportingPool,
     LivePool,
     capabilities_of,
     learn_in_order,
@@ -19,6 +24,8 @@ from chacha.pools.base import (
     refuse_live,
     refuse_unlabelled,
 )
+from chacha.vw.model_file import read_vw_model, write_vw_model
+from chacha.vw.relabel import changes_labels, raw_label_options, with_raw_labels
 
 __all__ = ["ScaledPool"]
 
@@ -49,6 +56,8 @@ class ScaledPool:
         self._pools: dict[LabelMap, LivePool] = {self.map: pool}
         self._maps: dict[Config, LabelMap] = {}
         self._corrections: dict[Config, MeanCorrection] = {}
+        self._range: tuple[float, float] | None = None  # of the labels
+        self._has_bases = False  # whether an example brought an initial prediction
 
     @property
     def given(self) -> LivePool:
@@ -134,6 +143,25 @@ class ScaledPool:
         self._maps = {config: found[each] for config, each in self._maps.items()}
         self.map = found[self.map]
 
+    def to_vw(self, config: Config, path: str | PathLike[str]) -> None:
+        """Write the model of `config` as a VW model file for the labels as they are."""
+        pool, label_map = cast("ExportingPool", self.pool_of(config)), self._maps[config]
+        labels = self._range if self._has_bases else None
+        if not changes_labels(label_map) and labels is None:
+            pool.to_vw(config, path)
+            return
+        raw_label_options(fspath(path), config, label_map)  # before other learners are refused
+        try:
+            with TemporaryDirectory(prefix="chacha-") as folder:
+                aside = Path(folder, "model.vw")
+                pool.to_vw(config, aside)
+                model = read_vw_model(aside)
+        except OSError as error:
+            raise PoolError(f"{fspath(path)}: a model is moved through a file: {error}") from error
+        model.config = config  # VW does not save all of it
+        model = with_raw_labels(fspath(path), model, label_map, labels)
+        write_vw_model(path, model, self_contained=True)
+
     def predict(self, example: Example) -> Mapping[Config, float]:
         """Return the prediction of every live model, in the units of the labels."""
         bare, raw = _without_initial(example), {}
@@ -150,6 +178,7 @@ class ScaledPool:
         """Let every live model learn the example; return what `predict` would have returned."""
         refuse_unlabelled(example)
         bare, raw = _without_initial(example), {}
+        self._observe_label(example)
         for label_map, pool in self._pools.items():
             y, base = example.target_or_label, example.initial
             label = label_map.to_learner(y, base)
@@ -158,6 +187,12 @@ class ScaledPool:
                 if example.weight > 0 and (correction := self._corrections.get(config)) is not None:
                     correction.observe(label_map, prediction, y, base)
         return {config: raw[config] for config in self._maps}
+
+    def _observe_label(self, example: Example) -> None:
+        y = example.target_or_label
+        low, high = self._range or (y, y)
+        self._range = min(low, y), max(high, y)
+        self._has_bases = self._has_bases or example.initial != 0.0
 
     def learn_many(self, examples: Sequence[Example]) -> list[Mapping[Config, float]]:
         """Learn a batch, one example after the other; return the predictions for each."""
