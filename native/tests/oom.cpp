@@ -300,14 +300,14 @@ TEST(a_failed_change_of_the_contest_can_be_put_off) {
     world.engine.set_contest_rules(ServedLoss(), {}, Blending(), 1.0, 0.5);
   };
   const Step promote = [](World& world) {
-    ContestState state{world.models[1], 0, 0.0, false, {}, {}};
+    ContestState state{world.models[1], 0, 0.0, {}, false, {}, {}};
     for (const std::size_t slot : {0U, 2U}) {
       state.challengers.push_back({world.models[slot], kNever, {}, {}});
     }
     world.engine.set_contest(std::move(state));
   };
   const Step alone = [](World& world) {
-    world.engine.set_contest({world.models[0], 0, 0.0, false, {}, {}});
+    world.engine.set_contest({world.models[0], 0, 0.0, {}, false, {}, {}});
   };
   const std::vector<Step> begin = {begin_rules,
                                    start(0, 18, with(0.5F, 0.5F), {}),

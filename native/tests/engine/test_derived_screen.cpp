@@ -197,7 +197,7 @@ TEST(derived_candidates_are_screened_as_a_naive_screen_does) {
         active[groups[group].name] = 0;  // derived ones are not counted
       const double residual = rng.chance(50) ? std::nan("") : rng.real() * 4.0 - 2.0;
       screen.prepare(example, groups.size(), live);
-      screen.learn(example, derivation, residual, live);
+      screen.learn(example, &derivation, residual, live);
       naive.learn(named, residual, static_cast<double>(raw.size() * live));
       derivation.observe(example);
       naive_derivation.observe(raw, example.label, [&](const Raw& one) {
@@ -236,7 +236,7 @@ TEST(a_screen_changes_no_model) {
       one.pairing.needed = 1e18;
       one.pairing.reserve = one.pairing.wealth = one.pairing.against = 0.5;
     }
-    engine.set_contest({models[0], 0, 0.0, false, Serving(), challengers});
+    engine.set_contest({models[0], 0, 0.0, {}, false, Serving(), challengers});
     std::vector<std::vector<std::uint32_t>> products;
     for (const auto& product : candidates()) {
       products.emplace_back();

@@ -128,7 +128,7 @@ TEST(a_contest_with_wrong_numbers_is_refused) {
   const std::string before = setting.seen();
   const auto refused = [&](std::uint32_t champion, std::vector<Challenger> all,
                            std::int64_t other) {
-    ContestState state{champion, 5, 5.0, true, {other, 0.5, 1.0, 0.0, 0.0}, std::move(all)};
+    ContestState state{champion, 5, 5.0, {}, true, {other, 0.5, 1.0, 0.0, 0.0}, std::move(all)};
     CHECK_THROWS(setting.engine.set_contest(std::move(state)), std::out_of_range);
   };
   const auto all = setting.engine.contest().state().challengers;

@@ -12,7 +12,8 @@ constexpr std::size_t kRows = 250;
 
 // A table with a group of numbers and a group of words, in memory and as VW text.
 struct Table {
-  std::vector<float> labels, weights, heights, widths;
+  std::vector<double> labels;
+  std::vector<float> weights, heights, widths;
   std::vector<std::int32_t> colors;
   ColumnBlock block;
   std::vector<std::string> lines;
@@ -23,13 +24,12 @@ struct Table {
     const std::uint32_t numbers = hash_name("size", 0);
     const std::uint32_t words = hash_name("look", 0);
     for (std::size_t i = 0; i < kRows; ++i) {
-      labels.push_back(static_cast<float>(rng.below(9)));
+      labels.push_back(static_cast<double>(rng.below(9)));
       weights.push_back(static_cast<float>(rng.below(3)));
       heights.push_back(rng.chance(5) ? NAN : static_cast<float>(rng.below(100)) * 0.25F);
       widths.push_back(static_cast<float>(rng.below(4)));
       colors.push_back(static_cast<std::int32_t>(rng.below(4)) - 1);
-      std::string line =
-          print("%g %g |size", static_cast<double>(labels[i]), static_cast<double>(weights[i]));
+      std::string line = print("%g %g |size", labels[i], static_cast<double>(weights[i]));
       line += std::isnan(heights[i]) ? " height=none"
                                      : print(" height:%g", static_cast<double>(heights[i]));
       line += print(" width:%g |look", static_cast<double>(widths[i]));
@@ -99,18 +99,19 @@ TEST(columns_give_what_text_gives) {
 TEST(empty_cells_beside_numbers_give_what_text_gives) {
   constexpr std::size_t kLong = 600;
   Rng rng(40);
-  std::vector<float> labels, heights, widths;
+  std::vector<double> labels;
+  std::vector<float> heights, widths;
   std::vector<std::int32_t> no_height, no_width;
   std::string text;
   for (std::size_t i = 0; i < kLong; ++i) {
     const bool holes = i % 100 > 80;  // else rows are like the ones before
-    labels.push_back(static_cast<float>(rng.below(9)));
+    labels.push_back(static_cast<double>(rng.below(9)));
     heights.push_back(holes && rng.chance(2) ? NAN : static_cast<float>(rng.below(50) + 1) * 0.25F);
     widths.push_back(
         holes && rng.chance(3) ? NAN : static_cast<float>(rng.below(50) + (i < 200 ? 0 : 1)));
     no_height.push_back(std::isnan(heights[i]) ? 0 : -1);
     no_width.push_back(std::isnan(widths[i]) ? 0 : -1);
-    text += print("%g |size", static_cast<double>(labels[i]));
+    text += print("%g |size", labels[i]);
     if (no_height[i] < 0) text += print(" height:%g", static_cast<double>(heights[i]));
     text += " |look";
     if (no_width[i] < 0) text += print(" width:%g", static_cast<double>(widths[i]));
@@ -179,13 +180,13 @@ TEST(columns_stop_where_text_stops) {
   CHECK_EQ(engine.advance_columns(table.block, 4, 6, 100).at, std::size_t{6});
   CHECK_EQ(engine.advance_columns(table.block, 6, 6, 100).examples, std::size_t{0});
   for (const float odd : {NAN, INFINITY, -INFINITY}) {
-    table.labels[8] = odd;
+    table.labels[8] = static_cast<double>(odd);
     const BlockProgress bad = engine.advance_columns(table.block, 6, kRows, 100);
     CHECK(bad.status == Status::kBad);
     CHECK_EQ(bad.at, std::size_t{8});
     CHECK_EQ(engine.advance_columns(table.block, 8, kRows, 100).examples, std::size_t{0});
   }
-  table.labels[8] = 1.0F;
+  table.labels[8] = 1.0;
   for (const float odd : {NAN, INFINITY, -1.0F}) {
     table.weights[8] = odd;
     CHECK(engine.advance_columns(table.block, 8, kRows, 100).status == Status::kBad);
@@ -205,7 +206,8 @@ TEST(infinite_numbers_of_a_column_are_bad) {
 
 TEST(numbers_may_come_in_four_forms) {
   std::vector<std::string> ends;
-  const std::vector<float> labels = {1, 2, 0, 3}, floats = {5, -3, 0, 7};
+  const std::vector<double> labels = {1, 2, 0, 3};
+  const std::vector<float> floats = {5, -3, 0, 7};
   const std::vector<double> doubles(floats.begin(), floats.end());
   const std::vector<std::int64_t> longs = {5, -3, 0, 7};
   const std::vector<std::int32_t> integers = {5, -3, 0, 7};
@@ -235,7 +237,8 @@ TEST(large_cells_leave_room_for_numbers) {
     std::vector<std::uint32_t> models;
     Engine engine(18, best_kernel());
     set_up(engine, models);
-    const std::vector<float> labels = {1, 2}, numbers = {5, NAN};
+    const std::vector<double> labels = {1, 2};
+    const std::vector<float> numbers = {5, NAN};
     const std::vector<std::int32_t> cell_of = {0, -1};
     Column cells, number;
     cells.cell_of = cell_of.data();

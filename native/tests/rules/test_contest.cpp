@@ -26,7 +26,7 @@ struct Ring {
   // One example of label y: the predictions of the champion and the challengers.
   bool round(const std::vector<double>& raw, double y, double weight = 1.0) {
     charge(contest, kSquare, raw, served(raw), y, weight);
-    return contest.decide();
+    return contest.decide(0);
   }
   double served(const std::vector<double>& raw) const {
     const Serving& serving = contest.state().serving;
@@ -116,7 +116,7 @@ TEST(an_ended_lease_is_an_event) {
   for (int i = 0; i < 10; ++i) {
     // The challenger has made no forecast, and is not charged.
     charge(quiet.contest, kSquare, {1.0}, 1.0, 0.0, 1.0);
-    CHECK(!quiet.contest.decide());
+    CHECK(!quiet.contest.decide(0));
   }
   CHECK_EQ(quiet.contest.state().challengers[0].pairing.n, 0);
   CHECK_EQ(quiet.contest.state().charged, 10);
@@ -125,7 +125,7 @@ TEST(an_ended_lease_is_an_event) {
 TEST(a_contest_that_decides_anyway_is_always_due) {
   Ring ring(1, kNever, true);
   for (int i = 0; i < 5; ++i) CHECK(ring.round({1.0, 1.0}, 0.0));
-  ring.contest.set_state({7, 5, 1.0, false, {}, {challenger(8)}});
+  ring.contest.set_state({7, 5, 1.0, {}, false, {}, {challenger(8)}});
   CHECK(!ring.round({1.0, 1.0}, 0.0));
 }
 

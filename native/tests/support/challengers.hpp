@@ -24,7 +24,7 @@ inline Challenger challenger(std::uint32_t model, std::int64_t lease = kNever) {
 // A contest that begins.
 inline ContestState contest_of(std::uint32_t champion, std::vector<Challenger> challengers,
                                const Serving& serving = {}) {
-  return {champion, 0, 0.0, false, serving, std::move(challengers)};
+  return {champion, 0, 0.0, {}, false, serving, std::move(challengers)};
 }
 
 // Charges predictions, the champion's first, as Engine::charge_contest does. Challengers beyond

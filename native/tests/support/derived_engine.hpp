@@ -168,7 +168,7 @@ struct Table {
     std::vector<float> numbers;  // NaN: an empty cell
     std::vector<std::int32_t> words;
   };
-  std::vector<float> labels;
+  std::vector<double> labels;
   std::vector<Cells> columns;
   std::size_t rows;
 
@@ -194,7 +194,7 @@ struct Table {
         y += value > 4.0F ? 1.0F : 0.0F;
       }
       if (words) columns.back().words.push_back(static_cast<std::int32_t>(rng.below(4)) - 1);
-      labels.push_back(rng.chance(4) ? 0.0F : y);
+      labels.push_back(rng.chance(4) ? 0.0 : static_cast<double>(y));
     }
   }
   ColumnBlock block(Engine& engine) const {
@@ -223,7 +223,7 @@ struct Table {
   }
   std::string line(std::size_t row) const {
     static const char* const words[] = {"11", "12", "13"};
-    std::string line = print("%g", static_cast<double>(labels[row]));
+    std::string line = print("%g", labels[row]);
     std::string group;
     for (const Cells& cells : columns) {
       if (cells.group != group) line += " |" + cells.group;

@@ -95,7 +95,8 @@ inline Step contend() {
 inline Step contest(std::int64_t lease) {
   return [lease](World& world) {
     const ContestState& before = world.engine.contest().state();
-    ContestState state{world.models[0], before.charged, before.level, false, before.serving, {}};
+    ContestState state{
+        world.models[0], before.charged, before.level, {}, false, before.serving, {}};
     for (const std::uint32_t model : world.live()) {
       if (model == world.models[0]) continue;
       Challenger challenger{model, lease, {}, {}};
@@ -166,9 +167,10 @@ inline Step advance_rows(std::uint64_t seed) {
   return [seed](World& world) {
     constexpr std::size_t kRows = 24;
     Rng rng(seed);
-    std::vector<float> labels(kRows), x(kRows), k(kRows);
+    std::vector<double> labels(kRows);
+    std::vector<float> x(kRows), k(kRows);
     for (std::size_t i = 0; i < kRows; ++i) {
-      labels[i] = static_cast<float>(rng.below(3));
+      labels[i] = static_cast<double>(rng.below(3));
       x[i] = static_cast<float>(rng.below(i < 8 ? 2 : 40)) + (i < 16 ? 0.0F : 1.0F);
       k[i] = static_cast<float>(rng.below(6)) + (i < 16 ? 0.0F : 1.0F);
     }

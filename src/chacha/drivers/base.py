@@ -137,11 +137,6 @@ class Driver(ABC):
 
     @property
     @abstractmethod
-    def label_map(self) -> LabelMap | None:
-        """How the champion learns labels; None if it learns them as they are."""
-
-    @property
-    @abstractmethod
     def metrics(self) -> Mapping[str, float]:
         """The weighted sums of the other reported metrics."""
 
@@ -249,7 +244,7 @@ class Driver(ABC):
         """Summarize the run; the caller provides skipped rows and the count of expired tickets."""
         served, published = self.served, self.published
         weight = served.weight or 1.0
-        constant, label_map = self.constant, self.label_map
+        constant, label_map = self.constant, self.label_map()
         return Summary(
             examples=self.examples,
             skipped=dict(skipped),

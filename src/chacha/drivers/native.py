@@ -146,14 +146,6 @@ class NativeDriver(Driver):
         return ProgressiveLoss(*self.engine.constant)
 
     @property
-    def label_map(self) -> LabelMap | None:
-        """How the champion learns labels; None if it learns them as they are."""
-        if self.scaling is None:  # with other rules the champion may have no model
-            return None
-        _, shift, scale = self.engine.label_map(self.native.models[self.published.champion])
-        return LabelMap(shift, scale)
-
-    @property
     def metrics(self) -> Mapping[str, float]:
         """The weighted sums of the other reported metrics."""
         names = self.task.metrics(0.0, 0.0)

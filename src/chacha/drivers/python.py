@@ -114,11 +114,6 @@ class PythonDriver(Driver):
         return self._constant
 
     @property
-    def label_map(self) -> LabelMap | None:
-        """How the champion learns labels; None if it learns them as they are."""
-        return None if self._scaled is None else self._scaled.map_of(self.published.champion)
-
-    @property
     def metrics(self) -> Mapping[str, float]:
         """The weighted sums of the other reported metrics."""
         return self._metrics

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from chacha.config.config import Config, show_product
 from chacha.data.example import Example
-from chacha.losses import Squared
 from chacha.data.label_map import LabelMap
+from chacha.losses import Squared
 from chacha.rules.algorithm import Algorithm, RulesState
 from chacha.rules.contest.betting import Pairing
 from chacha.rules.contest.blending import Blend
@@ -223,6 +223,9 @@ class Summary:
         names = derived_names(self.champion)
         comment = "  # on the stream of chacha transform" if names or self.centred else ""
         comment += f", with {', '.join(names)}" if names else ""
+        if self.label_map is not None and self.label_map.log:
+            low, unit = self.label_map.low, self.label_map.unit
+            comment += f"  # of labels log(1 + (label - {low:g})/{unit:g})"
         return [f"same as: vw {args}".rstrip() + comment]
 
 

@@ -184,8 +184,12 @@ def _label_map(data: Any) -> LabelMap | None:
     """Return the label map that JSON data describes."""
     if data is None:
         return None
-    label_map = LabelMap(*(_double(data[key], f"the {key}") for key in LabelMap._fields))
-    if label_map.scale < 0.0:
+    shift, scale = (_double(data[key], f"the {key}") for key in ("shift", "scale"))
+    label_map = LabelMap(shift, scale)
+    if data.get("log", False) is True:
+        low, unit = (_double(data[key], f"the {key}") for key in ("low", "unit"))
+        label_map = LabelMap(shift, scale, True, low, unit)
+    if label_map.scale < 0.0 or not label_map.unit > 0.0:
         raise ValueError("the scale of the labels must not be negative")
     return label_map
 

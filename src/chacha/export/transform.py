@@ -153,13 +153,14 @@ class Transform:
 
     @property
     def empty(self) -> bool:
-        """Whether there is no derived group and no centre, so that examples stay as they are.
+        """Whether there is no derived group, centre or logarithm, so that examples stay as they are.
 
         >>> import chacha
         >>> chacha.Transform(chacha.Config(), {}).empty
         True
         """
-        return not self.groups and not self.centres
+        logs = self.label_map is not None and self.label_map.log
+        return not self.groups and not self.centres and not logs
 
     @property
     def vw_args(self) -> str | None:
@@ -185,6 +186,8 @@ class Transform:
         """
         if example.label is not None:
             example = self._intake.labelled(example)
+            if self.label_map is not None and self.label_map.log:
+                example = example.with_label(self.label_map.mapped(example.target_or_label))
         if self.empty:
             return example
         example = self._centring.apply(self._intake.own_functions(example))

@@ -250,8 +250,10 @@ class NativePool:
         True
         """
         refuse_idle(config, self._models)
-        scaled, *label_map = self.engine.label_map(self._models[config])
-        return LabelMap(*label_map) if scaled else None
+        number = self._models[config]
+        scaled, *label_map = self.engine.label_map(number)
+        log, low, unit, _ = self.engine.log_map(number)
+        return LabelMap(*label_map, log, low, unit) if scaled else None
 
     def to_vw(self, config: Config, path: str | PathLike[str]) -> None:
         """Write the model of `config` as a VW model file, with which `vw -i` continues.
