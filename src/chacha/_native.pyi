@@ -324,7 +324,7 @@ class Engine:
 
     @property
     def skewed(self) -> bool: ...
-    def log_map(self, model: int) -> tuple[bool, float, float, float]:
+    def logarithm_map(self, model: int) -> tuple[bool, float, float, float]:
         """
         Return whether a model learns logarithms; lowest label, unit, correction.
         """

@@ -14,6 +14,7 @@ import chacha
 from chacha import ChaCha, Config, ContestRules, NativePool, Summary
 from chacha.compare import CommonSettings
 from chacha.data import parse_line
+from chacha.data.label_map import LabelMap
 from chacha.drivers.native import NativeDriver
 from chacha.drivers.python import PythonDriver
 from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
@@ -154,7 +155,7 @@ def test_some_losses_have_none(loss: Any) -> None:
         summary = model.run(vw_file("\n".join(rough_text(20)).encode()))
         assert model._driver.constant == ProgressiveLoss()
         assert (summary.mean_loss, summary.r2) == (None, None)
-        assert "constant" not in str(summary)
+        assert "best constant" not in str(summary)
         assert "R²" not in str(summary)
 
 
@@ -188,14 +189,14 @@ def test_what_is_printed(
 
 def test_the_scale_of_the_labels_is_printed_beside_a_learning_rate() -> None:
     rate, shown = Config(values={"learning_rate": 0.5}), "label scale: 12.7 around 3.4 ("
-    known: dict[str, Any] = {"label_shift": 3.4, "label_scale": 12.7}
+    known: dict[str, Any] = {"label_map": LabelMap(3.4, 12.7)}
     text = str(summary("squared", 1.0, 2.0, champion=rate, **known)).splitlines()
     assert text[0] == "champion: no interactions; learning_rate 0.5"
     assert text[2] == shown + "learning rates are relative to it)"
     for other in (
         summary("squared", 1.0, 2.0, **known),
         summary("squared", 1.0, 2.0, champion=rate),
-        summary("squared", 1.0, 2.0, champion=rate, **{**known, "label_scale": 0.0}),
+        summary("squared", 1.0, 2.0, champion=rate, label_map=LabelMap(3.4)),
     ):
         assert "label scale" not in str(other)
 

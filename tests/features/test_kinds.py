@@ -32,7 +32,10 @@ PLACES = {
 USERS: dict[str, set[str]] = {
     "bins": {"src/chacha/compare/fixed_configs.py", "src/chacha/compare/methods.py"},  # a baseline
     "onehot": {"src/chacha/checks.py"},  # a stream to check pools with
-    "log": {"src/chacha/checks.py", "src/chacha/config/config.py"},  # and the target of models
+    "log": {  # and the target of models
+        "src/chacha/checks.py",
+        "src/chacha/config/config.py",
+    },
     "lag": {"src/chacha/cli/flags.py", "src/chacha/cli/parse.py"},  # an example in messages
     "missing": {  # sources make these groups
         "src/chacha/config/derived_groups.py",

@@ -33,6 +33,7 @@ from chacha.config.derived_groups import DerivedFeatures
 from chacha.drivers.native_columns import native_block
 from chacha.errors import BadExample
 from chacha.rules.contest import Scaling
+from chacha.rules.contest.contest import ContestRules
 from chacha.sources import Bad, Categories, DictReader, Kind, Missing
 from chacha.sources.tables.blocks import CellColumn, TableBlock, blocks_of
 from tests.support.derived_runs import TARGET, early_model, results
@@ -151,7 +152,8 @@ def test_text_that_was_converted_with_offers_gives_the_same(tmp_path: Path) -> N
 
 
 def test_a_champion_that_leaves_takes_empty_cells_with_it(tmp_path: Path) -> None:
-    model = ChaCha(budget=1, init={"features": ["missing(km)"]})
+    rules = ContestRules(scaling=Scaling(columns=False))  # the text has values as they are read
+    model = ChaCha(budget=1, init={"features": ["missing(km)"]}, rules=rules)
     model.run(TABLE, table=TARGET)
     transform = Transform.of(model)
     transformed = [

@@ -219,7 +219,7 @@ NB_MODULE(_native, module) {
           "Let models that start empty learn labels, or their logarithms, on the last scale.")
       .def_prop_ro("skewed", property([](Engine& e) { return e.has_skewed_labels(); }))
       .def(
-          "log_map",
+          "logarithm_map",
           [](PyEngine& self, std::uint32_t model) {
             const auto held = self.lock();
             const LabelMap& map = self.engine().label_map(model);

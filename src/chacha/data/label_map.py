@@ -23,27 +23,27 @@ LARGEST = 4.0  # correction
 class LabelMap(NamedTuple):
     """The shift and the scale of the labels of one model.
 
-    As long as the scale is 0, it is not known, and nothing is learned. With `log`, the model
+    As long as the scale is 0, it is not known, and nothing is learned. With `logarithm`, the model
     learns log(1 + v) with v = (label - low)/unit, and for v < 0 the mirror image of it; shift and
     scale are then of the logarithm.
 
     >>> celsius = LabelMap(shift=32.0, scale=1.8)
     >>> celsius.to_learner(50.0), celsius.to_user(10.0)
     (10.0, 50.0)
-    >>> prices = LabelMap(scale=1.0, log=True, low=100.0, unit=50.0)
+    >>> prices = LabelMap(scale=1.0, logarithm=True, low=100.0, unit=50.0)
     >>> round(prices.to_user(prices.to_learner(4000.0)), 6)
     4000.0
     """
 
     shift: float = 0.0
     scale: float = 0.0
-    log: bool = False
+    logarithm: bool = False
     low: float = 0.0
     unit: float = 1.0
 
     def mapped(self, y: float) -> float:
         """Return the label, or its logarithm."""
-        if not self.log:
+        if not self.logarithm:
             return y
         v = (y - self.low) / self.unit
         return math.log1p(v) if v >= 0.0 else -math.log1p(-v)
@@ -58,7 +58,7 @@ class LabelMap(NamedTuple):
         """Return the map with the scale that a label shows, if it has none.
 
         >>> LabelMap(shift=5.0).found(5.0).found(7.5)
-        LabelMap(shift=5.0, scale=2.5, log=False, low=0.0, unit=1.0)
+        LabelMap(shift=5.0, scale=2.5, logarithm=False, low=0.0, unit=1.0)
         """
         if self.scale > 0.0:
             return self
@@ -70,7 +70,7 @@ class LabelMap(NamedTuple):
         `correction` is that of :class:`MeanCorrection`.
         """
         t = self.shift + self.scale * raw
-        if not self.log:
+        if not self.logarithm:
             return base + self.shift + self.scale * raw
         factor = correction if t >= 0.0 else 1.0
         return base + self.low + self.unit * (factor * one_more(t) - 1.0)
@@ -92,7 +92,7 @@ class MeanCorrection:
     The mean is what squared loss asks for, and it is larger. The factor is that of least squares,
     over the last 1000 examples or so.
 
-    >>> correction, label_map = MeanCorrection(), LabelMap(scale=1.0, log=True)
+    >>> correction, label_map = MeanCorrection(), LabelMap(scale=1.0, logarithm=True)
     >>> for y in (0.0, 3.0) * 100:
     ...     correction.observe(label_map, raw=0.5, y=y)
     >>> round(label_map.to_user(0.5, correction=correction.factor), 1)
@@ -123,22 +123,22 @@ class MeanCorrection:
         self.count = self.count * DECAY + 1.0
 
 
-def label_map_of(labels: Sequence[float], log: bool = False) -> LabelMap:
+def label_map_of(labels: Sequence[float], logarithm: bool = False) -> LabelMap:
     """Return how a model that starts learns labels, given the last ones.
 
     >>> label_map_of([1.0, 3.0])
-    LabelMap(shift=2.0, scale=1.0, log=False, low=0.0, unit=1.0)
+    LabelMap(shift=2.0, scale=1.0, logarithm=False, low=0.0, unit=1.0)
     """
     if not labels:
         return LabelMap()
     spread = spread_of(labels)
-    if not log:
+    if not logarithm:
         return LabelMap(spread.centre, spread.scale)
     low, unit = min(labels), 1.0
     if spread.centre > low:
         unit = spread.centre - low
     elif spread.scale > 0.0:
         unit = spread.scale
-    label_map = LabelMap(log=True, low=low, unit=unit)
+    label_map = LabelMap(logarithm=True, low=low, unit=unit)
     spread = spread_of([label_map.mapped(y) for y in labels])
     return label_map._replace(shift=spread.centre, scale=spread.scale)

@@ -223,9 +223,9 @@ class Summary:
         names = derived_names(self.champion)
         comment = "  # on the stream of chacha transform" if names or self.centred else ""
         comment += f", with {', '.join(names)}" if names else ""
-        if self.label_map is not None and self.label_map.log:
+        if self.label_map is not None and self.label_map.logarithm:
             low, unit = self.label_map.low, self.label_map.unit
-            comment += f"  # of labels log(1 + (label - {low:g})/{unit:g})"
+            comment += f"  # of ln(1 + (label - {low:g})/{unit:g})"
         return [f"same as: vw {args}".rstrip() + comment]
 
 

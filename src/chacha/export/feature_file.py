@@ -186,7 +186,7 @@ def _label_map(data: Any) -> LabelMap | None:
         return None
     shift, scale = (_double(data[key], f"the {key}") for key in ("shift", "scale"))
     label_map = LabelMap(shift, scale)
-    if data.get("log", False) is True:
+    if data.get("logarithm", False) is True:
         low, unit = (_double(data[key], f"the {key}") for key in ("low", "unit"))
         label_map = LabelMap(shift, scale, True, low, unit)
     if label_map.scale < 0.0 or not label_map.unit > 0.0:

@@ -153,14 +153,14 @@ class Transform:
 
     @property
     def empty(self) -> bool:
-        """Whether there is no derived group, centre or logarithm, so that examples stay as they are.
+        """Whether there is no derived group, centre or logarithm: examples stay as they are.
 
         >>> import chacha
         >>> chacha.Transform(chacha.Config(), {}).empty
         True
         """
-        logs = self.label_map is not None and self.label_map.log
-        return not self.groups and not self.centres and not logs
+        mapped = self.label_map is not None and self.label_map.logarithm
+        return not self.groups and not self.centres and not mapped
 
     @property
     def vw_args(self) -> str | None:
@@ -186,7 +186,7 @@ class Transform:
         """
         if example.label is not None:
             example = self._intake.labelled(example)
-            if self.label_map is not None and self.label_map.log:
+            if self.label_map is not None and self.label_map.logarithm:
                 example = example.with_label(self.label_map.mapped(example.target_or_label))
         if self.empty:
             return example

@@ -251,9 +251,9 @@ class NativePool:
         """
         refuse_idle(config, self._models)
         number = self._models[config]
-        scaled, *label_map = self.engine.label_map(number)
-        log, low, unit, _ = self.engine.log_map(number)
-        return LabelMap(*label_map, log, low, unit) if scaled else None
+        scaled, shift, scale = self.engine.label_map(number)
+        logarithm, low, unit, _ = self.engine.logarithm_map(number)
+        return LabelMap(shift, scale, logarithm, low, unit) if scaled else None
 
     def to_vw(self, config: Config, path: str | PathLike[str]) -> None:
         """Write the model of `config` as a VW model file, with which `vw -i` continues.

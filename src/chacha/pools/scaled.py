@@ -96,7 +96,7 @@ class ScaledPool:
         refuse_live(config, self._maps)
         self._pool_for(self.map).start(config)
         self._maps[config] = self.map
-        if self.map.log and self.corrects:
+        if self.map.logarithm and self.corrects:
             self._corrections[config] = MeanCorrection()
 
     def _pool_for(self, label_map: LabelMap) -> LivePool:
