@@ -84,7 +84,7 @@ def test_a_map_that_knows_no_scale_learns_nothing() -> None:
     unknown = LabelMap(shift=7.0)
     assert unknown.to_learner(1e9) == 0.0
     assert unknown.to_user(0.0) == 7.0
-    assert LabelMap() == (0.0, 0.0)
+    assert LabelMap() == (0.0, 0.0, False, 0.0, 1.0)
 
 
 @given(st.floats(-1e38, 1e38), st.floats(-1e38, 1e38), st.floats(1e-300, 1e38))
@@ -106,9 +106,9 @@ def test_models_learn_what_the_label_adds_to_an_initial_prediction() -> None:
 
 def test_recent_labels_are_the_last_64() -> None:
     labels, rng = RecentLabels(), random.Random(1)
-    assert labels.spread() == (0.0, 0.0), "none yet"
+    assert labels.last() == [], "none yet"
     seen: list[float] = []
     for n in range(1, 200):
         seen.append(rng.gauss(n, 1))
         labels.add(seen[-1])
-        assert labels.spread() == spread_of(seen[-64:])
+        assert labels.last() == seen[-64:]

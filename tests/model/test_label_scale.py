@@ -21,7 +21,6 @@ from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
 from chacha.rules.contest import Scaling
 from tests.support.derived_runs import Row, Table, fast_model
 from tests.support.fast_rules import PlainPool
-from tests.support.models import contest_model
 from tests.support.scaled_runs import (
     WAYS,
     Decided,
@@ -161,8 +160,6 @@ def fingerprint(model: ChaCha, stream: str) -> str:
         (ChaCha.paper, "fried", "7d20ea5f8f00"),
         (ChaCha.flaml, "interactions", "9ef162ef421e"),
         (ChaCha.flaml, "fried", "05b613e3c222"),
-        (lambda seed: contest_model(seed=seed, scaling=None), "interactions", "40d7ad95fad6"),
-        (lambda seed: contest_model(seed=seed, scaling=None), "fried", "2b47aac700aa"),
     ],
 )
 def test_without_scaling_every_bit_is_that_of_before(

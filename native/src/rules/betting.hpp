@@ -70,11 +70,7 @@ struct Pairing {
     visit("odds_before", &Pairing::odds_before);
   }
 
-  // The odds as a share of those that promote; 0 unless it has lost less in all, by the margin.
-  double reached(const PairedBetting& rules) const {
-    const bool less = loss < champion_loss - rules.margin * champion_loss;
-    return less || rules.coin ? (wealth + reserve) / needed : 0.0;
-  }
+  double reached() const { return (wealth + reserve) / needed; }
   double odds_against() const { return against + reserve; }
 
   void add(double champion, double challenger, double weight, double level,

@@ -80,7 +80,7 @@ bool Contest::decide(std::int64_t t) noexcept {
   due |= !state_.challengers.empty() && state_.surprise.is_surprised(state_.charged, t);
   for (const Challenger& challenger : state_.challengers) {
     const Pairing& pairing = challenger.pairing;
-    due |= pairing.reached(rules_) >= 1.0;
+    due |= pairing.reached() >= 1.0;
     due |= (pairing.odds_against() >= rules_.eliminates) & (pairing.n >= rules_.patience);
     due |= pairing.n >= challenger.lease;
   }

@@ -95,14 +95,10 @@ class Pairing:
         """The odds that the challenger is worse."""
         return self.against + self.reserve
 
-    def reached(self, rules: PairedBetting) -> float:
-        """Return the odds as a share of those that promote.
-
-        0 unless the challenger has lost less in all, by the margin: differences are clipped for
-        the odds, and the sums of losses are not. The sums know nothing of a coin.
-        """
-        less = self.loss < self.champion_loss - rules.margin * self.champion_loss
-        return self.odds / self.needed if less or rules.coin is not None else 0.0
+    @property
+    def reached(self) -> float:
+        """The odds as a share of those that promote."""
+        return self.odds / self.needed
 
     def restart(self) -> None:
         """Bet half of the reserve on the examples from now on."""

@@ -230,8 +230,7 @@ class Contest:
     def decide(self, state: ContestState, facts: StreamFacts) -> Outcome:
         """Promote, eliminate and end leases by the current evidence; then fill the free slots."""
         failures: list[Exception] = []
-        evidence, challengers = self.rules.evidence, state.challengers
-        reached = {c: each.pairing.reached(evidence) for c, each in challengers.items()}
+        reached = {c: each.pairing.reached for c, each in state.challengers.items()}
         best = max(reached, key=reached.__getitem__, default=None)
         if best is not None and reached[best] >= 1.0:
             decisions = self._promote(state, best, failures)
