@@ -23,16 +23,15 @@ double power_of_two(double x) {
   return std::ldexp(1.0, fraction < std::sqrt(0.5) ? exponent - 1 : exponent);
 }
 
-// The value that more than half of the sorted numbers have is the centre: then most rows need no
-// feature. Otherwise the centre is a little aside from the median, so that hardly any number is
-// exactly there.
+// If more than half of the numbers are 0, that is the centre: then most rows need no feature.
+// Otherwise it is a little aside from the median, so that hardly any number is exactly there: a
+// number at the centre is no feature, and groups that are derived from its column count it as 0.
 Centre centre_of(std::vector<double>& sample) {
   const Spread spread = spread_of(sample.data(), sample.size());
-  const auto most = std::equal_range(sample.begin(), sample.end(), spread.centre);
-  const bool majority = 2 * static_cast<std::size_t>(most.second - most.first) > sample.size();
   if (!(spread.scale > kLeast)) return {spread.centre, 1.0};
   const double scale = power_of_two(spread.scale);
-  return {majority ? spread.centre : spread.centre + scale * kAside, 1.0 / scale};
+  const auto zeros = static_cast<std::size_t>(std::count(sample.begin(), sample.end(), 0.0));
+  return {2 * zeros > sample.size() ? 0.0 : spread.centre + scale * kAside, 1.0 / scale};
 }
 
 }  // namespace

@@ -43,8 +43,9 @@ class Centre(NamedTuple):
 def centre_of(sample: list[float]) -> Centre:
     """Return the centre of a column, given the numbers of the first rows.
 
-    The value that more than half of them have is the centre: then most rows need no feature.
-    Otherwise it is a little aside from the median, so that hardly any number is exactly there.
+    If more than half of them are 0, that is the centre: then most rows need no feature. Otherwise
+    it is a little aside from the median, so that hardly any number is exactly there: a number at
+    the centre is no feature, and groups that are derived from its column count it as 0.
 
     >>> centre_of([0.0, 0.0, 3.0]), centre_of([1e9, 1e9 + 8.0])
     (Centre(centre=0.0, inverse=0.5), Centre(centre=1000000004.00..., inverse=0.25))
@@ -54,8 +55,8 @@ def centre_of(sample: list[float]) -> Centre:
         return Centre(spread.centre, 1.0)
     fraction, exponent = math.frexp(spread.scale)
     scale = math.ldexp(1.0, exponent - 1 if fraction < math.sqrt(0.5) else exponent)
-    majority = 2 * sample.count(spread.centre) > len(sample)
-    return Centre(spread.centre if majority else spread.centre + scale * ASIDE, 1.0 / scale)
+    mostly_zero = 2 * sample.count(0.0) > len(sample)
+    return Centre(0.0 if mostly_zero else spread.centre + scale * ASIDE, 1.0 / scale)
 
 
 @dataclass
