@@ -10,11 +10,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from chacha import ChaCha, NativePool, TableSpec
+from chacha import ChaCha, NativePool, OnBad, TableSpec
 from chacha.pools.base import LivePool
 from tests.support.derived_runs import Row, Table, fast_model
 
-__all__ = ["WAYS", "Decided", "as_arrow", "as_text", "keen_model", "learned", "mixed", "ordinary"]
+__all__ = [
+    *("TARGET", "WAYS", "Decided", "as_arrow", "as_text", "chunks", "keen_model", "learned"),
+    *("mean_loss", "mixed", "ordinary"),
+]
 
 TARGET = TableSpec(target="y")
 
@@ -95,9 +98,13 @@ def _asked(model: ChaCha, table: Table) -> list[float]:
     return track
 
 
-def _chunks(model: ChaCha, source: Any, spec: TableSpec | None = None) -> list[float]:
+def chunks(
+    model: ChaCha, source: Any, spec: TableSpec | None = None, **settings: Any
+) -> list[float]:
+    """Learn a source in chunks; return the served predictions."""
     track: list[float] = []
-    for chunk in model.chunks(model.open(source, spec), record=True):
+    opened = model.open(source, spec)
+    for chunk in model.chunks(opened, record=True, on_bad=OnBad.SKIP, **settings):
         assert chunk.served is not None
         track += chunk.served.predictions
     return track
@@ -114,8 +121,8 @@ def _lines(model: ChaCha, table: Table) -> list[float]:
 WAYS: dict[str, Callable[[ChaCha, Table], list[float]]] = {
     "dicts": _one_by_one,
     "tickets": _asked,
-    "a table": lambda model, table: _chunks(model, as_arrow(table), TARGET),
-    "text": lambda model, table: _chunks(model, as_text(table)),
+    "a table": lambda model, table: chunks(model, as_arrow(table), TARGET),
+    "text": lambda model, table: chunks(model, as_text(table)),
     "lines": _lines,
 }
 """Learn dicts with labels in some form; return the prediction for each row before its label."""
