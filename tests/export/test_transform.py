@@ -461,7 +461,7 @@ def test_numbers_are_read_back_exactly(tmp_path: Path) -> None:
     read = FeatureFile.read(features_path(path))
     assert read.recipes == known
     assert all(np.float32(x) == x for x in known["ewma(label,0.01)"].bases[0].past)
-    assert json.loads(Path(features_path(path)).read_text())["version"] == 2
+    assert json.loads(Path(features_path(path)).read_text())["version"] == 3
 
 
 def test_files_without_centres_and_labels_are_read(tmp_path: Path) -> None:
@@ -475,7 +475,7 @@ def test_files_without_centres_and_labels_are_read(tmp_path: Path) -> None:
     line = Transform.load(path).line("1 |t c:3")
     beside.write_text(json.dumps({**data, "version": 1}))
     assert Transform.load(path).line("1 |t c:3") == line
-    beside.write_text(json.dumps({**data, "version": 2}))
+    beside.write_text(json.dumps({**data, "version": 3}))
     with pytest.raises(PoolError, match="it is damaged: 'centres' is missing"):
         Transform.load(path)
 
@@ -588,8 +588,8 @@ def test_any_content_of_the_file_is_accepted_or_refused(tmp_path: Path) -> None:
     [
         ({"chacha": "notes"}, "chacha did not write it"),
         (
-            {"version": 3},
-            "it has version 3, but only 1 and 2 are read here; read it with the chacha version",
+            {"version": 4},
+            "it has version 4, but only 1 to 3 are read here; read it with the chacha version",
         ),
         ({"groups": {}}, r"it is damaged: bins\(t,3\) is missing"),
         ({"groups": {"bin(t,3)": {}}}, r"it is damaged: 'bin\(t,3\)' is not a derived group"),

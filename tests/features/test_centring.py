@@ -36,7 +36,7 @@ FLOAT32 = st.floats(width=32, allow_nan=False, allow_infinity=False)
 def test_numbers_are_finite_once_they_are_centred(sample: list[float], more: list[float]) -> None:
     """Those of the first rows are also within a few scales, unless they are wild."""
     centre = centre_of(sample)
-    assert math.frexp(centre.inverse)[0] == 0.5, "a power of two"
+    assert 0.0 < centre.inverse < math.inf
     assert all(math.isfinite(centre.of(number)) for number in (*sample, *more))
 
 
@@ -76,10 +76,21 @@ def test_a_column_in_another_unit_with_another_zero_is_the_same_column(
         assert [one.of(x) for x in sample] == [two.of(x) for x in other]
 
 
+@given(st.lists(st.integers(-1000, 1000), min_size=2, max_size=64))
+def test_a_column_with_the_other_sign_is_the_same_column(numbers: list[int]) -> None:
+    """But for how far the centre lies aside, where the tails are equally long."""
+    sample = [float(number) for number in numbers]
+    one, two = centre_of(sample), centre_of([-x for x in sample])
+    assert [one.of(x) for x in sample] == pytest.approx([-two.of(-x) for x in sample], abs=1e-3)
+    if len(set(sample)) > 1 and abs(sum(sample) - len(sample) * one.centre) * one.inverse > 1.0:
+        assert one.of(5.0) == -two.of(-5.0)
+
+
 def test_where_the_centre_is() -> None:
     assert centre_of([5.0]) == centre_of([5.0, 5.0]) == Centre(5.0, 1.0)
     assert centre_of([0.0, 0.0, 8.0]).centre == 0.0, "mostly 0: most rows need no feature"
-    assert centre_of([5.0, 5.0, 5.0, 8.0]) == Centre(5.0 + 2.0 * 2.0**-12, 0.5), "not at 5"
+    assert centre_of([5.0, 5.0, 5.0, 9.0]) == Centre(5.0 + 2.0 * 2.0**-12, 0.5), "not at 5"
+    assert centre_of([5.0, 5.0, 5.0, 1.0]) == Centre(5.0 - 2.0 * 2.0**-12, 0.5), "mirrored"
     near = centre_of([1.7e9, 1.7e9 + 4.0])
     assert [near.of(1.7e9 + seconds) for seconds in (0.0, 1.0, 4.0)] == pytest.approx(
         [-1.0, -0.5, 1.0], abs=1e-3
@@ -299,12 +310,27 @@ def test_derived_groups_see_numbers_as_they_were_read(pool: type[NativePool]) ->
     model, as_read = (fast_model(pool(), init=init, scaling=s) for s in (Scaling(), None))
     for i in range(150):
         value = 5.0 if rng.random() < 0.6 else float(rng.choice([6, 7, 9]))
-        x = {"a": value, "b": rng.gauss(1e6, 3)}
+        x = {"a": value, "b": float(np.float32(rng.gauss(1e6, 3)))}
         found, expected = (m._driver.derived(m.reader.example(x), names) for m in (model, as_read))
         assert found == expected, i
         for m in (model, as_read):
             m.learn_one(x, rng.gauss(value, 1))
     assert all(found.values())
+
+
+@pytest.mark.parametrize("pool", [NativePool, PlainPool])
+def test_bins_tell_seconds_since_1970_apart(pool: type[NativePool]) -> None:
+    """Single precision has one number for 128 seconds; bins of both columns divide them alike."""
+    init = {"features": ["bins(since,4)", "bins(at,4)"]}
+    model, rng = fast_model(pool(), init=init, scaling=Scaling()), random.Random(3)
+    for _ in range(150):
+        seconds = rng.uniform(0.0, 60.0)
+        x = {"since": seconds, "at": 1.7e9 + seconds}
+        bins = model._driver.derived(model.reader.example(x), init["features"])
+        since, at = ([value for _, value in features] for features in bins.values())
+        assert at == pytest.approx(since, abs=1e-6)
+        model.learn_one(x, rng.gauss(seconds, 1))
+    assert len(at) == 2
 
 
 @pytest.mark.parametrize("most_groups", [1, 2])

@@ -79,13 +79,20 @@ def compared(lines: Iterable[str], names: Sequence[str], first: int = 8) -> Both
 # What a value gives, in NumPy: computed from the whole past every time.
 
 
+def spaced(count: int, k: int) -> list[int]:
+    """The places of k of so many sorted values, the same from both ends."""
+    half = [j * (count - 1) // (k - 1) for j in range(k // 2)]
+    middle = [count - 1 - (k // 2) * (count - 1) // (k - 1)] if k % 2 else []
+    return half + middle + [count - 1 - j for j in reversed(half)]
+
+
 def knots_of(past: Values, first: int, k: int) -> list[float] | None:
     """Quantiles of the first values, and what was added beyond them; None: nothing is known yet."""
     if len(past) < first or len(np.unique(past[:first])) < 3:
         return None
     head = np.sort(past[:first])
     few = len(np.unique(head)) <= k
-    knots = set(head if few else head[np.arange(k) * (first - 1) // (k - 1)])
+    knots = set(head if few else head[spaced(first, k)])
     low, high, at, stride = head[0], head[-1], first, 1
     for _ in range(16):
         rest = past[at:]
@@ -99,7 +106,7 @@ def knots_of(past: Values, first: int, k: int) -> list[float] | None:
         found = np.sort(rest[outside[: 63 * stride + 1 : stride]])
         for some in (found[found < low], found[found > high]):
             if len(some) >= 16:
-                knots |= set(some[np.arange(4) * (len(some) - 1) // 3])
+                knots |= set(some[spaced(len(some), 4)])
         low, high = min(low, *knots), max(high, *knots)
         at, stride = at + outside[63 * stride] + 1, 2 * stride
     return sorted(map(float, knots))

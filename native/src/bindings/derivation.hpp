@@ -44,8 +44,7 @@ std::vector<Profile> profiles(Engine& engine) {
   for (const auto& [group, name, stats] : engine.derivation().columns()) {
     if (!stats->ready()) continue;
     all.emplace_back(engine.groups()[group].name, *name, stats->distinct(), stats->whole(),
-                     static_cast<double>(stats->least()), static_cast<double>(stats->largest()),
-                     static_cast<double>(stats->median()));
+                     stats->least(), stats->largest(), stats->median());
   }
   for (const std::uint32_t group : engine.derivation().missing_groups()) {
     all.emplace_back(engine.groups()[group].name, "", 1, true, 0.0, 1.0, 1.0);
@@ -101,7 +100,7 @@ void bind_derived(nb::class_<PyEngine>& type) {
           [](PyEngine& self, const std::string& name) {
             const auto held = self.lock();
             const std::uint32_t group = self.engine().groups().number(name);
-            std::vector<std::tuple<std::string, std::vector<float>, std::vector<float>>> bases;
+            std::vector<std::tuple<std::string, std::vector<double>, std::vector<float>>> bases;
             for (auto& basis : self.engine().derivation().bases(group)) {
               bases.emplace_back(basis.name, basis.at, basis.past);
             }

@@ -47,10 +47,10 @@ struct Example {
   Pod<float> values;
   Pod<double> read;  // of all raw features, or of none
 
-  // What a raw feature is before it is centred.
-  float as_read(std::size_t i) const {
+  // What a raw feature is before it is centred; within the range of floats.
+  double as_read(std::size_t i) const {
     const bool number = !read.empty() && is_number(read[i]);
-    return number ? static_cast<float>(read[i]) + 0.0F : values[i];  // -0 is 0
+    return number ? read[i] + 0.0 : static_cast<double>(values[i]);  // -0 is 0
   }
   // A number of a table or a dict; also if it is 0 or missing.
   void add_number(std::uint32_t hash, double number) {

@@ -16,22 +16,20 @@ std::size_t mixed(std::uint32_t group, std::uint32_t hash) {
   return (hash ^ (std::size_t{group} * 0x9e3779b97f4a7c15ULL >> 32)) * 0x9e3779b1U;
 }
 
-// The power of two that is nearest to a number above 0, on a logarithmic scale.
-double power_of_two(double x) {
-  int exponent = 0;
-  const double fraction = std::frexp(x, &exponent);  // in [½, 1)
-  return std::ldexp(1.0, fraction < std::sqrt(0.5) ? exponent - 1 : exponent);
-}
-
 // If more than half of the numbers are 0, that is the centre: then most rows need no feature.
 // Otherwise it is a little aside from the median, so that hardly any number is exactly there: a
 // number at the centre is no feature, and groups that are derived from its column count it as 0.
+// That is the side of the longer tail, which changes with the sign of the column.
 Centre centre_of(std::vector<double>& sample) {
   const Spread spread = spread_of(sample.data(), sample.size());
   if (!(spread.scale > kLeast)) return {spread.centre, 1.0};
-  const double scale = power_of_two(spread.scale);
+  const double inverse = 1.0 / spread.scale;
   const auto zeros = static_cast<std::size_t>(std::count(sample.begin(), sample.end(), 0.0));
-  return {2 * zeros > sample.size() ? 0.0 : spread.centre + scale * kAside, 1.0 / scale};
+  if (2 * zeros > sample.size()) return {0.0, inverse};
+  double tails = 0.0;
+  for (const double x : sample) tails += (x - spread.centre) * inverse;
+  const double aside = spread.scale * kAside;
+  return {spread.centre + (tails < 0.0 ? -aside : aside), inverse};
 }
 
 }  // namespace

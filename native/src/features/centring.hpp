@@ -16,7 +16,7 @@ namespace chacha {
 // How a column is learned: (x - centre)·inverse.
 struct Centre {
   double centre = 0.0;
-  double inverse = 1.0;  // a power of two
+  double inverse = 1.0;
 
   // Always finite: a number beyond the range of floats is the largest.
   float of(double x) const {

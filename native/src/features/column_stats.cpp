@@ -15,29 +15,37 @@ namespace {
 constexpr unsigned kPackedBits = 7;  // in a byte
 constexpr std::uint32_t kLowBits = 0x7f;
 constexpr std::uint32_t kHighBit = 0x80;  // another byte follows
-constexpr std::uint32_t kSign = 0x80000000U;
+constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
 
-// A whole number for each float, in the order of the floats; -0 comes before 0.
-std::uint32_t ordered(float value) {
-  std::uint32_t bits;
+// A whole number for each double, in the order of the doubles; -0 comes before 0.
+std::uint64_t ordered(double value) {
+  std::uint64_t bits;
   std::memcpy(&bits, &value, sizeof bits);
   return (bits & kSign) != 0 ? ~bits : bits | kSign;
 }
 
-float from_ordered(std::uint32_t number) {
-  const std::uint32_t bits = (number & kSign) != 0 ? number & ~kSign : ~number;
-  float value;
+double from_ordered(std::uint64_t number) {
+  const std::uint64_t bits = (number & kSign) != 0 ? number & ~kSign : ~number;
+  double value;
   std::memcpy(&value, &bits, sizeof value);
   return value;
 }
 
 }  // namespace
 
-std::string short_text(float value) {
+std::string short_text(double value) {
+  std::string text;
+  append_short_text(text, value);
+  return text;
+}
+
+void append_short_text(std::string& all, double value) {
   char text[32];
-  for (int digits = 6; digits <= 9; ++digits) {
-    std::snprintf(text, sizeof text, "%.*g", digits, static_cast<double>(value));
-    if (static_cast<float>(std::strtod(text, nullptr)) == value) break;
+  const bool single = static_cast<double>(static_cast<float>(value)) == value;
+  for (int digits = 6; digits <= (single ? 9 : 17); ++digits) {
+    std::snprintf(text, sizeof text, "%.*g", digits, value);
+    const double read = std::strtod(text, nullptr);
+    if (read == value || (single && static_cast<float>(read) == static_cast<float>(value))) break;
   }
   // Any other character belongs to the locale's decimal point, of one or more bytes.
   char* end = text;
@@ -48,11 +56,11 @@ std::string short_text(float value) {
       *end++ = '.';
     }
   }
-  return {text, end};
+  all.append(text, end);
 }
 
 void ColumnStats::make_room(std::size_t more) {
-  const auto room = [more](std::vector<float>& all, std::size_t most) {
+  const auto room = [more](std::vector<double>& all, std::size_t most) {
     all.reserve(std::min(most, all.size() + more));
   };
   if (!ready_) room(sample_, first_);
@@ -69,7 +77,7 @@ void ColumnStats::make_room(std::size_t more) {
   room_ = more;
 }
 
-bool ColumnStats::observe(float value) noexcept {
+bool ColumnStats::observe(double value) noexcept {
   if (!ready_) {
     sample_.push_back(value);
     take_room();
@@ -87,7 +95,7 @@ bool ColumnStats::observe(float value) noexcept {
 }
 
 void ColumnStats::finish_sample() noexcept {
-  for (const float value : sample_) {
+  for (const double value : sample_) {
     whole_ = whole_ && std::floor(value) == value;
     if (values_.size() < kMostValues && find_value(values_, value) == 0) {
       values_.push_back(value);
@@ -102,10 +110,10 @@ void ColumnStats::finish_sample() noexcept {
   high_ = largest_ = sample_.back();
   median_ = sample_[sample_.size() / 2];
   ready_ = true;
-  if (!codes()) values_ = std::vector<float>();  // they are not asked for
+  if (!codes()) values_ = std::vector<double>();  // they are not asked for
 }
 
-bool ColumnStats::look_outside(float value) noexcept {
+bool ColumnStats::look_outside(double value) noexcept {
   ++since_;
   if (value >= low_ && value <= high_) return false;
   if (extensions_ == kExtensions) return false;
@@ -122,10 +130,10 @@ bool ColumnStats::extend() noexcept {
   const bool common = outsiders_ * kOutsideShare >= since_;
   if (common) {
     std::sort(outside_.begin(), outside_.end());
-    const float* const first = outside_.data();
-    const float* const last = first + outside_.size();
-    const float* const below = std::lower_bound(first, last, low_);
-    const float* const above = std::upper_bound(first, last, high_);
+    const double* const first = outside_.data();
+    const double* const last = first + outside_.size();
+    const double* const below = std::lower_bound(first, last, low_);
+    const double* const above = std::upper_bound(first, last, high_);
     add_knots(first, below);
     add_knots(above, last);
     ++extensions_;
@@ -136,11 +144,11 @@ bool ColumnStats::extend() noexcept {
   return common;
 }
 
-void ColumnStats::add_knots(const float* first, const float* last) noexcept {
+void ColumnStats::add_knots(const double* first, const double* last) noexcept {
   const auto count = static_cast<std::size_t>(last - first);
   if (count < kFewOutside) return;
   for (std::size_t j = 0; j < kEndKnots; ++j) {
-    const float knot = first[j * (count - 1) / (kEndKnots - 1)];
+    const double knot = first[knot_position(j, kEndKnots, count)];
     further_.push_back(knot);
     low_ = std::min(low_, knot);
     high_ = std::max(high_, knot);
@@ -152,11 +160,11 @@ void ColumnStats::add_knots(const float* first, const float* last) noexcept {
 void ColumnStats::pack() {
   if (!ready_ || sample_.empty()) return;
   std::vector<unsigned char> packed;
-  packed.reserve(sample_.size() * sizeof(float));
-  std::uint32_t last = 0;
-  for (const float value : sample_) {
-    const std::uint32_t number = ordered(value);
-    std::uint32_t more = number - last;
+  packed.reserve(sample_.size() * sizeof(double));
+  std::uint64_t last = 0;
+  for (const double value : sample_) {
+    const std::uint64_t number = ordered(value);
+    std::uint64_t more = number - last;
     for (; more > kLowBits; more >>= kPackedBits) {
       packed.push_back(static_cast<unsigned char>(more | kHighBit));
     }
@@ -165,35 +173,36 @@ void ColumnStats::pack() {
   }
   packed.shrink_to_fit();
   packed_ = std::move(packed);
-  sample_ = std::vector<float>();
+  sample_ = std::vector<double>();
 }
 
-std::vector<float> ColumnStats::sorted_sample() const {
+std::vector<double> ColumnStats::sorted_sample() const {
   if (packed_.empty()) return sample_;
-  std::vector<float> sample;
+  std::vector<double> sample;
   sample.reserve(first_);
-  std::uint32_t number = 0;
-  std::uint32_t more = 0;
+  std::uint64_t number = 0;
+  std::uint64_t more = 0;
   unsigned shift = 0;
   for (const unsigned char byte : packed_) {
-    more |= (byte & kLowBits) << shift;
+    more |= std::uint64_t{byte & kLowBits} << shift;
     shift += kPackedBits;
     if (byte > kLowBits) continue;
     number += more;
-    more = shift = 0;
+    more = 0;
+    shift = 0;
     sample.push_back(from_ordered(number));
   }
   return sample;
 }
 
-std::vector<float> ColumnStats::knots(std::size_t k) const {
-  const std::vector<float> sample = sorted_sample();
-  std::vector<float> knots;
+std::vector<double> ColumnStats::knots(std::size_t k) const {
+  const std::vector<double> sample = sorted_sample();
+  std::vector<double> knots;
   if (distinct_ <= k) {
     knots = sample;
   } else {
     for (std::size_t j = 0; j < k; ++j) {
-      knots.push_back(sample[j * (sample.size() - 1) / (k - 1)]);
+      knots.push_back(sample[knot_position(j, k, sample.size())]);
     }
   }
   knots.insert(knots.end(), further_.begin(), further_.end());

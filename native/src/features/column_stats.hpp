@@ -16,14 +16,24 @@ constexpr std::size_t kExtensions = 16;
 constexpr std::size_t kEndKnots = 4;     // that an extension adds at an end, if there are
 constexpr std::size_t kFewOutside = 16;  // values at least
 
-// A number as in the names of features: the shortest text that gives the same float, in any locale.
-std::string short_text(float value);
+// A number as in the names of features, in any locale: the shortest text that gives the same float,
+// or the same double if no float is equal.
+std::string short_text(double value);
+// Appends it; if the text has room for `kLongestNumber` more, no memory is needed.
+constexpr std::size_t kLongestNumber = 24;
+void append_short_text(std::string& text, double value);
+// The position of the j-th of k knots among n sorted numbers; that of the same numbers with the
+// other sign mirrors it.
+inline std::size_t knot_position(std::size_t j, std::size_t k, std::size_t n) {
+  if (2 * j >= k) return n - 1 - knot_position(k - 1 - j, k, n);
+  return j * (n - 1) / (k - 1);
+}
 
 // 1 + the position of a value in a list without repetitions, or 0. Visits all, without a branch.
-inline std::uint32_t find_value(const std::vector<float>& values, float value) {
+inline std::uint32_t find_value(const std::vector<double>& values, double value) {
   std::uint32_t position = 0;
   const auto count = static_cast<std::uint32_t>(values.size());
-  const float* const at = values.data();
+  const double* const at = values.data();
   for (std::uint32_t i = 0; i < count; ++i) position |= at[i] == value ? i + 1 : 0U;
   return position;
 }
@@ -48,7 +58,7 @@ class ColumnStats {
   // that can be seen.
   void pack();
   // Counts a value. Needs room. True if the knots or the values have changed.
-  bool observe(float value) noexcept;
+  bool observe(double value) noexcept;
 
   bool ready() const { return ready_; }
   bool numeric() const { return ready_ && distinct_ > 2; }
@@ -56,43 +66,43 @@ class ColumnStats {
   bool whole() const { return whole_; }
   std::uint32_t distinct() const { return distinct_; }
   // The least, the largest and the median of the first values. Needs ready().
-  float least() const { return least_; }
-  float largest() const { return largest_; }
-  float median() const { return median_; }
+  double least() const { return least_; }
+  double largest() const { return largest_; }
+  double median() const { return median_; }
 
   // The distinct first values if there are at most k, else k quantiles of them, and the knots that
   // were added beyond. Sorted, without repetitions. Needs ready().
-  std::vector<float> knots(std::size_t k) const;
+  std::vector<double> knots(std::size_t k) const;
   // The values that one-hot coding distinguishes, in order of appearance, if codes().
-  const std::vector<float>& values() const { return values_; }
+  const std::vector<double>& values() const { return values_; }
   std::size_t bytes() const;
 
  private:
   static constexpr std::size_t kAll = std::size_t{1} << 32;
 
   void take_room() noexcept { room_ -= room_ > 0 ? 1 : 0; }
-  std::vector<float> sorted_sample() const;
+  std::vector<double> sorted_sample() const;
   void finish_sample() noexcept;
-  bool look_outside(float value) noexcept;
+  bool look_outside(double value) noexcept;
   bool extend() noexcept;
-  void add_knots(const float* first, const float* last) noexcept;
+  void add_knots(const double* first, const double* last) noexcept;
 
   std::size_t first_ = 0;
   std::size_t room_ = 0;
-  std::vector<float> sample_;          // the first values; sorted if ready_
+  std::vector<double> sample_;         // the first values; sorted if ready_
   std::vector<unsigned char> packed_;  // the same, sorted, instead of sample_
   bool ready_ = false;
   bool whole_ = true;  // all values are whole numbers
   std::uint32_t distinct_ = 0;
-  float least_ = 0.0F, largest_ = 0.0F, median_ = 0.0F;
-  float low_ = 0.0F, high_ = 0.0F;  // the outermost knots
-  std::vector<float> further_;      // knots beyond those of the sample
-  std::vector<float> outside_;      // every `stride_`-th value beyond the knots
-  std::uint64_t outsiders_ = 0;     // values beyond the knots since the last look,
-  std::uint64_t since_ = 0;         // and all values since then
+  double least_ = 0.0, largest_ = 0.0, median_ = 0.0;
+  double low_ = 0.0, high_ = 0.0;  // the outermost knots
+  std::vector<double> further_;    // knots beyond those of the sample
+  std::vector<double> outside_;    // every `stride_`-th value beyond the knots
+  std::uint64_t outsiders_ = 0;    // values beyond the knots since the last look,
+  std::uint64_t since_ = 0;        // and all values since then
   std::uint32_t stride_ = 1;
   std::uint32_t extensions_ = 0;
-  std::vector<float> values_;
+  std::vector<double> values_;
 };
 
 }  // namespace chacha

@@ -7,8 +7,7 @@ namespace chacha {
 namespace {
 
 constexpr std::uint64_t kNoKey = 0xffffffffffffffffULL;
-constexpr std::size_t kLongestNumber = 24;  // bytes, including what joins it to a name
-constexpr std::size_t kMoreRoom = 8;        // values that a column gets room for at a time
+constexpr std::size_t kMoreRoom = 8;  // values that a column gets room for at a time
 
 void check(const DerivedKind& kind, std::uint32_t source, double parameter) {
   if (!kind.limits.allow(parameter)) {
@@ -199,7 +198,7 @@ std::uint32_t Derivation::add_column(std::uint32_t number, std::uint32_t hash, c
   if (source.columns.size() >= kMostColumns || tracked_ >= kMostTracked) return kNoColumn;
   TrackedColumn column{hash, false, true, names.name(groups_, source.group, hash), {}};
   column.stats.begin(first_);
-  scratch_.reserve(column.name.size() + kLongestNumber);
+  scratch_.reserve(column.name.size() + 1 + kLongestNumber);
   if (source.table.size() < 4 * (source.columns.size() + 1)) grow_table(source);
   make_room(changed_, tracked_ + 1);
   make_room(tight_, tracked_ + 1);

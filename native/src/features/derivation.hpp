@@ -76,7 +76,8 @@ class Derivation {
   // The columns of a derived group: names, knots or values, the past, hashes.
   struct BasisView {
     std::string name;
-    std::vector<float> at, past;
+    std::vector<double> at;
+    std::vector<float> past;
     std::uint32_t hash;
   };
   std::vector<BasisView> bases(std::uint32_t group);

@@ -90,7 +90,8 @@ void Derivation::remember(Recipe& recipe, const Example& example) noexcept {
       const Run run = example.runs[r];
       for (std::uint32_t i = run.begin; run.group == recipe.source && i < run.end; ++i) {
         const bool there = !is_absent(example.values[i]);
-        if (column_at_[i] < recipe.bases.size() && there) now_[column_at_[i]] = example.as_read(i);
+        if (column_at_[i] >= recipe.bases.size() || !there) continue;
+        now_[column_at_[i]] = static_cast<float>(example.as_read(i));
       }
     }
   }

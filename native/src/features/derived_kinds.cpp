@@ -17,8 +17,8 @@ constexpr std::size_t kTurns = 256;    // in the cache of a cyclic group
 constexpr std::size_t kFewKnots = 64;  // a linear search is faster
 
 // The number of knots that are not above x; without a branch, which would be hard to predict.
-std::size_t count_up_to(const std::vector<float>& knots, float x) {
-  const float* at = knots.data();
+std::size_t count_up_to(const std::vector<double>& knots, double x) {
+  const double* at = knots.data();
   std::size_t left = knots.size();
   if (left <= kFewKnots) {
     std::uint32_t count = 0;
@@ -52,14 +52,14 @@ struct Bins : ValueKind {
   }
   static NameList names(const std::string& column, const Basis& basis) {
     NameList names;
-    for (const float knot : basis.at) names.push_back(column + "@" + short_text(knot));
+    for (const double knot : basis.at) names.push_back(column + "@" + short_text(knot));
     return names;
   }
   // A value between two knots is divided between them; one beyond the last counts as the last.
   // There are always two features, of which one may be absent: then more examples have the same
   // shape.
-  static void add(Recipe& /*recipe*/, const SourceFeatures& /*source*/, const Basis& basis, float x,
-                  std::uint32_t /*column*/, Example& example) {
+  static void add(Recipe& /*recipe*/, const SourceFeatures& /*source*/, const Basis& basis,
+                  double x, std::uint32_t /*column*/, Example& example) {
     const std::size_t count = basis.at.size();
     const std::size_t below = count_up_to(basis.at, x);
     std::size_t left = below == 0 ? 0 : below - 1;
@@ -68,9 +68,8 @@ struct Bins : ValueKind {
       left = count - 2;
       share = 1.0F;
     } else if (below > 0) {
-      const auto from = static_cast<double>(basis.at[left]);
-      const auto to = static_cast<double>(basis.at[below]);
-      share = static_cast<float>((static_cast<double>(x) - from) / (to - from));
+      const double from = basis.at[left];
+      share = static_cast<float>((x - from) / (basis.at[below] - from));
     }
     example.add_unless_zero(basis.hashes[left], share < 1.0F ? 1.0F - share : kAbsent);
     example.add_unless_zero(basis.hashes[left + 1], share > 0.0F ? share : kAbsent);
@@ -86,21 +85,22 @@ struct OneHot : ValueKind {
   }
   static NameList names(const std::string& column, const Basis& basis) {
     NameList names;
-    for (const float value : basis.at) names.push_back(column + "=" + short_text(value));
+    for (const double value : basis.at) names.push_back(column + "=" + short_text(value));
     names.push_back(column + "=other");
     return names;
   }
-  static void add(Recipe& recipe, const SourceFeatures& source, const Basis& basis, float x,
+  static void add(Recipe& recipe, const SourceFeatures& source, const Basis& basis, double x,
                   std::uint32_t column, Example& example) {
     example.add_unless_zero(hash_of(recipe, source, basis, x, column), 1.0F);
   }
   // A new value has its own name, unless there are too many values.
   static std::uint32_t hash_of(const Recipe& recipe, const SourceFeatures& source,
-                               const Basis& basis, float x, std::uint32_t column) {
+                               const Basis& basis, double x, std::uint32_t column) {
     const std::uint32_t position = find_value(basis.at, x);
     if (position > 0) return basis.hashes[position - 1];
     if (basis.at.size() == kMostValues) return basis.hashes[kMostValues];
-    source.scratch->assign(source.columns[column].name).append("=").append(short_text(x));
+    source.scratch->assign(source.columns[column].name).append("=");
+    append_short_text(*source.scratch, x);
     return hash_name(*source.scratch, recipe.seed);
   }
 };
@@ -114,15 +114,14 @@ struct Cyclic : ValueKind {
     recipe.turns.resize(kTurns, {std::numeric_limits<float>::quiet_NaN(), 0.0F, 0.0F});
   }
   static void fit(double parameter, const ColumnStats& stats, Basis& basis) {
-    basis.ready =
-        stats.codes() && stats.least() >= 0.0F && static_cast<double>(stats.largest()) <= parameter;
+    basis.ready = stats.codes() && stats.least() >= 0.0 && stats.largest() <= parameter;
   }
   static NameList names(const std::string& column, const Basis& /*basis*/) {
     return {column + ".sin", column + ".cos"};
   }
-  static void add(Recipe& recipe, const SourceFeatures& /*source*/, const Basis& basis, float x,
+  static void add(Recipe& recipe, const SourceFeatures& /*source*/, const Basis& basis, double x,
                   std::uint32_t /*column*/, Example& example) {
-    const Turn& turn = turn_of(recipe, x);
+    const Turn& turn = turn_of(recipe, static_cast<float>(x));
     example.add_unless_zero(basis.hashes[0], turn.sine);
     example.add_unless_zero(basis.hashes[1], turn.cosine);
   }
@@ -146,10 +145,9 @@ struct Log : ValueKind {
   static void fit(double /*parameter*/, const ColumnStats& stats, Basis& basis) {
     basis.ready = stats.numeric();
   }
-  static void add(Recipe& /*recipe*/, const SourceFeatures& /*source*/, const Basis& basis, float x,
-                  std::uint32_t /*column*/, Example& example) {
-    const auto X = static_cast<double>(x);
-    const double log = std::copysign(std::log1p(std::fabs(X)), X);
+  static void add(Recipe& /*recipe*/, const SourceFeatures& /*source*/, const Basis& basis,
+                  double x, std::uint32_t /*column*/, Example& example) {
+    const double log = std::copysign(std::log1p(std::fabs(x)), x);
     example.add_unless_zero(basis.hashes[0], static_cast<float>(log));
   }
 };

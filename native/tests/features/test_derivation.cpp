@@ -34,9 +34,9 @@ TEST(bins_of_any_size_find_their_knots) {
     for (int i = 0; i < 1500; ++i) {
       const double value = 2.0 * rng.below(50000) + 2.0;  // whole ones are read exactly
       teach(lines, {value});
-      stats.observe(static_cast<float>(value));
+      stats.observe(static_cast<double>(static_cast<float>(value)));
     }
-    const std::vector<float> knots = stats.knots(static_cast<std::size_t>(k));
+    const std::vector<double> knots = stats.knots(static_cast<std::size_t>(k));
     for (std::size_t i = 0; i < knots.size(); ++i) {
       const auto at = static_cast<double>(knots[i]);
       CHECK_EQ(lines.make("bins", print("|a x:%.9g", at)), "x@" + short_text(knots[i]) + ":1");

@@ -121,7 +121,7 @@ class NaiveDerivation {
     for (const Raw& raw : example) {
       if (raw.group != group.source) continue;
       for (const Column& column : columns) {
-        if (column.hash == raw.hash) one(group, column, raw.value, add);
+        if (column.hash == raw.hash) one(group, column, static_cast<double>(raw.value), add);
       }
     }
     return features;
@@ -144,7 +144,7 @@ class NaiveDerivation {
         for (const Raw& raw : example) {
           if (raw.group != group || raw.hash != column.hash) continue;
           now = raw.value;
-          column.stats.observe(raw.value);
+          column.stats.observe(static_cast<double>(raw.value));
         }
         column.past.push_back(now);
       }
@@ -188,28 +188,27 @@ class NaiveDerivation {
   }
 
   template <class Add>
-  static void one(const DerivedGroup& group, const Column& column, float x, Add add) {
+  static void one(const DerivedGroup& group, const Column& column, double x, Add add) {
     const ColumnStats& stats = column.stats;
-    const auto X = static_cast<double>(x);
     if (group.kind == "bins" && stats.numeric()) {
-      const std::vector<float> knots = stats.knots(static_cast<std::size_t>(group.parameter));
+      const std::vector<double> knots = stats.knots(static_cast<std::size_t>(group.parameter));
       const auto name = [&](std::size_t k) { return column.name + "@" + short_text(knots[k]); };
       std::size_t k = 0;
       while (k < knots.size() && knots[k] < x) ++k;
       if (k == 0 || k == knots.size()) return add(name(k == 0 ? 0 : k - 1), 1.0);
       if (knots[k] == x) return add(name(k), 1.0);
-      const auto left = static_cast<double>(knots[k - 1]);
-      const auto share = static_cast<float>((X - left) / (static_cast<double>(knots[k]) - left));
+      const double left = knots[k - 1];
+      const auto share = static_cast<float>((x - left) / (knots[k] - left));
       add(name(k - 1), static_cast<double>(1.0F - share));
       add(name(k), static_cast<double>(share));
     } else if (group.kind == "log" && stats.numeric()) {
-      add(column.name, x < 0 ? -std::log1p(-X) : std::log1p(X));
+      add(column.name, x < 0 ? -std::log1p(-x) : std::log1p(x));
     } else if (group.kind == "onehot" && stats.codes()) {
       const bool named = find_value(stats.values(), x) > 0 || stats.values().size() < kMostValues;
       add(column.name + "=" + (named ? short_text(x) : "other"), 1.0);
     } else if (group.kind == "cyclic" && stats.codes() && stats.least() >= 0 &&
-               static_cast<double>(stats.largest()) <= group.parameter) {
-      const double angle = 6.283185307179586 * X / group.parameter;
+               stats.largest() <= group.parameter) {
+      const double angle = 6.283185307179586 * x / group.parameter;
       const auto rounded = [](double value) {
         return std::fabs(static_cast<float>(value)) < 1e-7F ? 0.0 : value;
       };

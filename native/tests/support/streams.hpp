@@ -167,8 +167,8 @@ inline std::string picture(Derivation& derivation, const Groups& groups) {
     all += groups[group].name + " " + *name +
            print(" %d %d %u", stats->ready(), stats->whole(), stats->distinct());
     if (stats->ready()) {
-      for (const float knot : stats->knots(16)) all += " " + short_text(knot);
-      for (const float value : stats->values()) all += "," + short_text(value);
+      for (const double knot : stats->knots(16)) all += " " + short_text(knot);
+      for (const double value : stats->values()) all += "," + short_text(value);
     }
     all += '\n';
   }
@@ -179,7 +179,7 @@ inline std::string picture(Derivation& derivation, const Groups& groups) {
     for (const auto& [column, at, past, hash] : derivation.bases(group)) {
       made += print("%llu ", static_cast<unsigned long long>(derivation.clock(group))) + column;
       made += print(" %u", hash);
-      for (const float value : at) made += " " + short_text(value);
+      for (const double value : at) made += " " + short_text(value);
       for (const float value : past) made += print(" %a", static_cast<double>(value));
       made += '\n';
     }

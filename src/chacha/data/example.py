@@ -7,8 +7,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from chacha.data.vw_text import (
     DEFAULT_GROUP,
     FLOAT32_MAX,
@@ -100,10 +98,10 @@ class Example:
         return self.label if self.target is None else self.target
 
     def as_read(self, group: str, feature: Feature) -> float:
-        """Return the value of a feature before it was centred, in single precision."""
+        """Return the value of a feature before it was centred."""
         if not self.reads or (number := self.reads.get((group, feature))) is None:
             return feature.value
-        return float(np.float32(number)) + 0.0  # -0 is 0
+        return number + 0.0  # -0 is 0
 
     @property
     def line(self) -> str:

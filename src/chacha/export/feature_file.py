@@ -1,8 +1,8 @@
 """The JSON file next to a VW model file that says how its stream is written for VW.
 
-It describes derived groups, centred columns, and the labels that the model learned. Numbers of
-derived groups are written as the shortest text that reads back as the same float32, the others as
-the shortest that reads back as the same double.
+It describes derived groups, centred columns, and the labels that the model learned. Past values are
+written as the shortest text that reads back as the same float32, other numbers as the shortest that
+reads back as the same double.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ from chacha.vw.relabel import changes_labels, raw_label_options
 
 __all__ = ["FeatureFile", "belongs_to", "derived_in", "digest", "features_path"]
 
-VERSION = 2
-OLDER = 1  # without centres and labels, which were learned as they are
+VERSION = 3
+SINGLE = 2  # knots and values were single precision
+OLDEST = 1  # without centres and labels, which were learned as they are
 FILE_KIND = "derived groups of a VW model"
 
 
@@ -115,15 +116,16 @@ class FeatureFile:
             fail(path, f"it is no JSON, cut or damaged: {error}", error)
         if not isinstance(data, dict) or data.get("chacha") != FILE_KIND:
             fail(path, "chacha did not write it: it does not describe derived groups")
-        if (version := data.get("version")) not in (OLDER, VERSION):
+        if (version := data.get("version")) not in (OLDEST, SINGLE, VERSION):
             remedy = "read it with the chacha version that wrote it, or write the model again"
-            known = f"only {OLDER} and {VERSION} are read here"
+            known = f"only {OLDEST} to {VERSION} are read here"
             fail(path, f"it has version {version!r}, but {known}; {remedy}")
-        if version == OLDER:
+        if version == OLDEST:
             data = {"centres": [], "labels": None, **data}
         try:
             config = Config.from_json(data["config"])
-            recipes = {name: _recipe(name, group) for name, group in data["groups"].items()}
+            single = version <= SINGLE
+            recipes = {name: _recipe(name, g, single) for name, g in data["groups"].items()}
             excluded, model = tuple(map(str, data["apart"])), str(data["model"])
             if lacking := [name for name in config.derived if name not in recipes]:
                 raise ValueError(f"{lacking[0]} is missing")
@@ -142,13 +144,13 @@ def _recipe_json(recipe: Recipe) -> dict[str, Any]:
     """Return a derived group as JSON data."""
     columns: list[dict[str, Any]] = []
     for hashed, basis in recipe.bases.items():
-        numbers = {"at": [*map(_short, basis.at)], "past": [*map(_short, basis.past)]}
+        numbers = {"at": [*basis.at], "past": [*map(_short, basis.past)]}
         not_empty = {key: value for key, value in numbers.items() if value}
         columns.append({"name": basis.name, "hash": hashed, **not_empty})
     return {"clock": recipe.clock, "columns": columns}
 
 
-def _recipe(name: str, data: Mapping[str, Any]) -> Recipe:
+def _recipe(name: str, data: Mapping[str, Any], single: bool) -> Recipe:
     """Return the derived group that JSON data describes."""
     group = derived(check_derived_name(name))
     assert group is not None
@@ -157,7 +159,8 @@ def _recipe(name: str, data: Mapping[str, Any]) -> Recipe:
         hashed = _whole(column["hash"], f"a hash of {name}")
         if hashed > 0xFFFFFFFF or hashed in recipe.bases:
             raise ValueError(f"the hash {hashed} of {name} is too large, or occurs twice")
-        at, past = _numbers(column.get("at", ()), name), _numbers(column.get("past", ()), name)
+        at, past = column.get("at", ()), _singles(column.get("past", ()), name)
+        at = _singles(at, name) if single else [_double(x, f"a number of {name}") for x in at]
         recipe.bases[hashed] = basis = Basis(str(column["name"]), at, past)
         if not recipe.formula.is_valid(group.parameter, basis):
             raise ValueError(f"the numbers of {group} are not valid for such a group")
@@ -208,7 +211,7 @@ def _whole(value: Any, what: str) -> int:
     return value
 
 
-def _numbers(values: Any, name: str) -> list[float]:
+def _singles(values: Any, name: str) -> list[float]:
     if not all(map(is_float32, values)):
         raise ValueError(f"{name} has a value that is not a float32 number")
     return [float(np.float32(value)) for value in values]

@@ -5,7 +5,6 @@ Twin: native/src/features/centring.hpp
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -25,7 +24,7 @@ ColumnKey = tuple[str, int]
 
 
 class Centre(NamedTuple):
-    """How a column is learned: (x - centre)·inverse; `inverse` is a power of two.
+    """How a column is learned: (x - centre)·inverse.
 
     >>> Centre(2000.0, 0.25).of(2010.0)
     2.5
@@ -45,18 +44,23 @@ def centre_of(sample: list[float]) -> Centre:
 
     If more than half of them are 0, that is the centre: then most rows need no feature. Otherwise
     it is a little aside from the median, so that hardly any number is exactly there: a number at
-    the centre is no feature, and groups that are derived from its column count it as 0.
+    the centre is no feature, and groups that are derived from its column count it as 0. That is
+    the side of the longer tail, which changes with the sign of the column.
 
-    >>> centre_of([0.0, 0.0, 3.0]), centre_of([1e9, 1e9 + 8.0])
+    >>> centre_of([0.0, 0.0, 0.0, 4.0]), centre_of([1e9, 1e9 + 8.0])
     (Centre(centre=0.0, inverse=0.5), Centre(centre=1000000004.00..., inverse=0.25))
     """
     spread = spread_of(sample)
     if not spread.scale > LEAST:
         return Centre(spread.centre, 1.0)
-    fraction, exponent = math.frexp(spread.scale)
-    scale = math.ldexp(1.0, exponent - 1 if fraction < math.sqrt(0.5) else exponent)
-    mostly_zero = 2 * sample.count(0.0) > len(sample)
-    return Centre(0.0 if mostly_zero else spread.centre + scale * ASIDE, 1.0 / scale)
+    inverse = 1.0 / spread.scale
+    if 2 * sample.count(0.0) > len(sample):
+        return Centre(0.0, inverse)
+    tails = 0.0
+    for x in sorted(sample):
+        tails += (x - spread.centre) * inverse
+    aside = spread.scale * ASIDE
+    return Centre(spread.centre + (-aside if tails < 0.0 else aside), inverse)
 
 
 @dataclass
@@ -88,7 +92,7 @@ class Centring:
     ...     centring.observe(reader.example({"year": year}))
     >>> centring.fit()
     >>> centring.apply(reader.example({"year": 2024})).line
-    '|year year:2.4997559e+0'
+    '|year year:2.2358239e+0'
     """
 
     def __init__(self) -> None:

@@ -23,17 +23,35 @@ FEW_OUTSIDE = 16  # if at least this many values lie beyond that end
 
 @lru_cache(maxsize=1 << 14)
 def short_text(value: float) -> str:
-    """Return the shortest text that reads back as the same float32, for names of features.
+    """Return the shortest text of a number, for names of features.
 
-    >>> short_text(float(np.float32(0.1))), short_text(24.0)
-    ('0.1', '24')
+    It reads back as the same float32, or as the same double if no float32 is equal.
+
+    >>> short_text(float(np.float32(0.1))), short_text(0.1), short_text(24.0)
+    ('0.1', '0.1', '24')
+    >>> short_text(1700000000.25)
+    '1700000000.25'
     """
-    text = ""
-    for digits in range(6, 10):
+    text, single = "", float(np.float32(value)) == value
+    for digits in range(6, 10 if single else 18):
         text = f"{value:.{digits}g}"
-        if float(np.float32(float(text))) == value:
+        read = float(text)
+        if read == value or (single and float(np.float32(read)) == value):
             break
     return text
+
+
+def knot_position(j: int, k: int, n: int) -> int:
+    """Return the position of the j-th of k knots among n sorted numbers.
+
+    That of the same numbers with the other sign mirrors it.
+
+    >>> [knot_position(j, 4, 9) for j in range(4)]
+    [0, 2, 6, 8]
+    """
+    if 2 * j >= k:
+        return n - 1 - knot_position(k - 1 - j, k, n)
+    return j * (n - 1) // (k - 1)
 
 
 class ColumnStats:
@@ -100,7 +118,7 @@ class ColumnStats:
         """Return all first values if at most k are distinct, else k quantiles; plus added knots."""
         knots = self.sample
         if self.distinct > k:
-            knots = [knots[j * (len(knots) - 1) // (k - 1)] for j in range(k)]
+            knots = [knots[knot_position(j, k, len(knots))] for j in range(k)]
         return sorted({*knots, *self.further})
 
     def _begin(self) -> None:
@@ -136,6 +154,6 @@ class ColumnStats:
     def _add(self, beyond: list[float]) -> None:
         if len(beyond) < FEW_OUTSIDE:
             return
-        knots = [beyond[j * (len(beyond) - 1) // (END_KNOTS - 1)] for j in range(END_KNOTS)]
+        knots = [beyond[knot_position(j, END_KNOTS, len(beyond))] for j in range(END_KNOTS)]
         self.further += knots
         self.low, self.high = min(self.low, *knots), max(self.high, *knots)

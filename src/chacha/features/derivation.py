@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+import numpy as np
+
 from chacha.config.derived_groups import LABEL, DerivedGroup, derived
 from chacha.config.derived_kinds import ColumnProfile, is_missing_group
 from chacha.data.example import Example, Feature
@@ -229,7 +231,7 @@ def _store_example(recipe: Recipe, formula: PastFormula, example: Example) -> No
     """Add an example to a recipe's past; a column that is not in it counts as 0."""
     group = recipe.group
     features = example.groups.get(group.source, ())
-    now = {f.hashed: example.as_read(group.source, f) for f in features}
+    now = {f.hashed: float(np.float32(example.as_read(group.source, f))) for f in features}
     for hashed, basis in recipe.bases.items():
         value = (example.label or 0.0) if recipe.of_label else now.get(hashed, 0.0)
         formula.store(group.parameter, basis, recipe.clock, value)

@@ -137,7 +137,7 @@ class Cyclic(ValueFormula):
 
     def features(self, parameter: float, basis: Basis, x: float) -> list[NamedValue]:
         """Return the sine and the cosine, `hour.sin` and `hour.cos`."""
-        angle = TWO_PI * x / parameter
+        angle = TWO_PI * _f32(x) / parameter
         pairs = ((f"{basis.name}.sin", math.sin(angle)), (f"{basis.name}.cos", math.cos(angle)))
         return [(n, 0.0 if abs(_f32(v)) < TINY else _f32(v)) for n, v in pairs]
 
