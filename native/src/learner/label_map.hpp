@@ -30,7 +30,9 @@ struct LabelMap {
 
   // If there is no scale, the first label that differs shows it.
   void find_scale(double y) {
-    if (!(scale > 0.0)) scale = std::fabs(mapped(y) - shift);
+    if (scale > 0.0) return;
+    if (log && y != low) unit = std::fabs(y - low);
+    scale = std::fabs(mapped(y) - shift);
   }
 
   double mapped(double y) const {

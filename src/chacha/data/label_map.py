@@ -62,7 +62,9 @@ class LabelMap(NamedTuple):
         """
         if self.scale > 0.0:
             return self
-        return self._replace(scale=abs(self.mapped(y) - self.shift))
+        unit = abs(y - self.low) if self.logarithm and y != self.low else self.unit
+        found = self._replace(unit=unit)
+        return found._replace(scale=abs(found.mapped(y) - self.shift))
 
     def to_user(self, raw: float, base: float = 0.0, correction: float = 1.0) -> float:
         """Return the learner's prediction in the units of the labels.
