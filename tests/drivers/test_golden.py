@@ -123,7 +123,7 @@ GOLDEN = [
         {**NI, "learning_rate": RATES},
         {},
         "drift,n=2200",
-        "592fa6b675bd",
+        "769ff671df28",
         "Eliminated:3 Promoted:3 Retired:14 WentLive:18",
         [
             (121, "interactions aa, ab, ac, ad, ae; learning_rate 0.5"),

@@ -77,7 +77,7 @@ void Contest::charge(double champion_loss, double served_loss, double weight) no
 
 bool Contest::decide(std::int64_t t) noexcept {
   bool due = state_.decide_anyway;
-  due |= !state_.challengers.empty() && state_.surprise.is_surprised(state_.charged, t);
+  due |= state_.surprise.is_surprised(state_.charged, t);
   for (const Challenger& challenger : state_.challengers) {
     const Pairing& pairing = challenger.pairing;
     due |= pairing.reached() >= 1.0;

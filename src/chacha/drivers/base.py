@@ -36,8 +36,8 @@ from chacha.tasks import Task
 __all__ = ["LAST_LABELS", "Driver", "Forecast", "Published"]
 
 LAST_LABELS = 12
-"""The number of labels that show the scale of a model that starts anew. A surprise needs as many
-examples to be noticed, so all of them belong to the stream as it is now."""
+"""The number of labels that show the scale of a model that starts anew. A surprise has lasted
+for as many examples by then, so all of them belong to the stream as it is now."""
 
 
 class Forecast(NamedTuple):

@@ -35,7 +35,14 @@ from chacha.rules.contest.scaling import Scaling
 from chacha.rules.contest.screening import CandidateWindow, Screening
 from chacha.rules.contest.slots import ANEW, DETHRONED, LONGER, Slots, leave
 from chacha.rules.contest.state import Challenger, ContestState
-from chacha.rules.contest.surprise import LEAST, add_loss, forget_losses, is_surprised
+from chacha.rules.contest.surprise import (
+    LEAST,
+    NEVER,
+    add_loss,
+    forget_losses,
+    is_confirmed,
+    is_surprised,
+)
 from chacha.rules.decisions import Decision, Retired, WentLive
 from chacha.rules.head_start import FromScratch, HeadStart, Starting
 from chacha.rules.oracle import ConfigOracle
@@ -151,7 +158,9 @@ class Contest:
 
     def start(self) -> ContestState:
         """Return the state before the first example."""
-        return ContestState(self.initial, self._moves(), CandidateWindow(self.rules.screening))
+        state = ContestState(self.initial, self._moves(), CandidateWindow(self.rules.screening))
+        state.calm = NEVER if self.budget < 2 else 0
+        return state
 
     def _moves(self) -> MoveSource:
         oracle = self.rules.oracle
@@ -236,7 +245,7 @@ class Contest:
             decisions = self._promote(state, best, failures)
         else:
             decisions = [d for c in state.B for d in self._decide_on(state, c)]
-        surprised = self.budget > 1 and is_surprised(state)
+        surprised = is_surprised(state) and is_confirmed(state)
         if surprised:
             decisions += self._slots.make_room(state)
         if decisions or state.decide_anyway or surprised:

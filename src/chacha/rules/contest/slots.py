@@ -65,11 +65,15 @@ class Slots:
         return leave(state, c, eliminated)
 
     def make_room(self, state: ContestState) -> list[Decision]:
-        """Retire a challenger if all slots are taken: the one anew, or that with the least odds."""
-        anew = [c for c in state.B if state.challengers[c].move.kind == ANEW]
+        """Retire a challenger if all slots are taken: the one anew, or that with the least odds.
+
+        The one that serves stays, if there is another.
+        """
+        others = [c for c in state.B if c != state.serving.other] or state.B
+        anew = [c for c in others if state.challengers[c].move.kind == ANEW]
         if not anew and len(state.challengers) < self.budget - 1:
             return []
-        last = min(anew or state.B, key=lambda c: state.challengers[c].pairing.odds)
+        last = min(anew or others, key=lambda c: state.challengers[c].pairing.odds)
         return [self.retire(state, last, eliminated=False)]
 
     def start_anew(
@@ -94,6 +98,7 @@ class Slots:
         if surprised:
             state.calm = state.t + self.lease(state.changes)
             state.changes += 1
+            state.level = state.usual = state.recent  # evidence is in units of what is lost now
         self.give(state, challenger)
         why = "the champion's losses have changed" if surprised else None
         return [WentLive(state.t, config, challenger.lease, why)]

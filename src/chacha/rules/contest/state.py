@@ -60,6 +60,7 @@ class ContestState:
     usual: float = 0.0  # the same, large losses cut,
     recent: float = 0.0  # and over the last examples only
     calm: int = 0  # the example until which no change of the stream is looked for
+    noticed: int = -1000  # the example after which one was last noticed
     changes: int = 0  # how often one was suspected since the last that was confirmed
     anew: int = 0  # the example after which a model was last started anew
     challenged: int = 0  # challengers so far, for α

@@ -1,0 +1,135 @@
+"""The engine beside the reference in Python, under drift and where logarithms are learned."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from chacha import ChaCha, NativePool, ReferencePool
+from chacha.losses import Quantile
+from chacha.pools.base import LivePool
+from tests.support.derived_runs import Row, Table
+from tests.support.fast_rules import EAGER, KEEN, PlainPool
+from tests.support.models import contest_model
+from tests.support.native_runs import state
+from tests.support.scaled_runs import TARGET, WAYS, as_arrow, chunks, keen_model, ordinary
+
+BEFORE, AFTER = 400, 250
+SURPRISE = "the champion's losses have changed"
+
+
+def heavy(n: int, seed: int = 8) -> Table:
+    """Labels with heavy tails, whose logarithm is linear in the columns."""
+    rng, table = random.Random(f"h{seed}"), Table()
+    for _ in range(n):
+        x: Row = {"a": rng.gauss(0, 1), "b": rng.gauss(0, 1), "c": rng.choice("xyz")}
+        log = 3.0 * (x["a"] + x["b"] + (x["c"] == "x") + rng.gauss(0, 0.1))
+        table.append((x, math.exp(log)))
+    return table
+
+
+def drifting(change: Callable[[Row, float], float]) -> Table:
+    """Labels around 40, with a deviation of 4, and then others."""
+    table = [(x, y + 40) for x, y in ordinary(BEFORE + AFTER)]
+    return table[:BEFORE] + [(x, change(x, y)) for x, y in table[BEFORE:]]
+
+
+DRIFTS: dict[str, Callable[[Row, float], float]] = {
+    "times 1000": lambda x, y: 1000 * y,
+    "by 1000": lambda x, y: y / 1000,
+    "ten deviations up": lambda x, y: y + 40,
+    "a new function": lambda x, y: 100 * x["b"] + 80 - y,
+}
+
+CUTS = (1, 7, 1000)
+
+
+def drift_model(pool: LivePool, **settings: Any) -> ChaCha:
+    """A model that has few promotions, so that losses are compared for long enough."""
+    rules: dict[str, Any] = {"blending": EAGER, "first_lease": 60, "budget": 4, "space": None}
+    return contest_model(pool=pool, **{**rules, "keep_decisions": 10**6, **settings})
+
+
+def surprises(model: ChaCha) -> list[int]:
+    """After which examples a model was started anew because losses have changed."""
+    return [d.t for d in model.decisions if getattr(d, "why", None) == SURPRISE]
+
+
+def seen(model: ChaCha, track: list[float]) -> tuple[Any, ...]:
+    """What is compared: predictions, decisions and the state of the rules, to the bit."""
+    end, rules = state(model), model.state
+    del end["summary"]  # it names the source
+    decisions = [json.dumps(d.to_json()) for d in model.decisions]
+    losses = [getattr(rules, name) for name in ("usual", "recent", "calm", "changes", "anew")]
+    return track, decisions, losses, end
+
+
+def assert_twins(
+    make: Callable[[LivePool], ChaCha], table: Table, twin: type[Any] = ReferencePool
+) -> ChaCha:
+    """The engine gives the same by dicts and in chunks of any size as its twin; return that."""
+    python = make(twin())
+    expected = seen(python, WAYS["dicts"](python, table))
+    native = make(NativePool())
+    assert seen(native, WAYS["dicts"](native, table)) == expected
+    for size in CUTS:
+        cut = make(NativePool())
+        ends = iter(range(size, len(table) + size + 1, size))
+        track = chunks(cut, as_arrow(table), TARGET, until=lambda ends=ends: next(ends, 10**6))
+        assert seen(cut, track) == expected, size
+    return python
+
+
+@pytest.mark.parametrize("drift", DRIFTS)
+def test_the_reference_learner_is_surprised_as_the_engine_is(drift: str) -> None:
+    model = assert_twins(drift_model, drifting(DRIFTS[drift]))
+    assert any(t > BEFORE for t in surprises(model)), "else it proves nothing"
+
+
+@pytest.mark.parametrize("drift", DRIFTS)
+@pytest.mark.parametrize("tau", [0.5, 0.9])
+def test_the_python_driver_is_surprised_as_the_engine_is(tau: float, drift: str) -> None:
+    """The reference learner has no quantile, so the native one runs in both drivers."""
+    model = assert_twins(
+        lambda pool: drift_model(pool, loss=Quantile(tau)), drifting(DRIFTS[drift]), PlainPool
+    )
+    assert any(t > BEFORE for t in surprises(model)), "else it proves nothing"
+
+
+@pytest.mark.parametrize("drift", ["times 1000", "ten deviations up"])
+def test_a_model_started_anew_becomes_champion_in_both(drift: str) -> None:
+    model = assert_twins(
+        lambda pool: drift_model(pool, evidence=KEEN), drifting(DRIFTS[drift]), PlainPool
+    )
+    assert [d for d in model.decisions if d.kind == "Promoted" and "started after" in str(d.config)]
+
+
+@pytest.mark.parametrize("twin", [ReferencePool, PlainPool])
+def test_logarithms_are_learned_and_promoted_in_both(twin: type[Any]) -> None:
+    model = assert_twins(keen_model, heavy(420), twin)
+    assert "target log" in {
+        word for d in model.decisions if d.kind == "Promoted" for word in str(d.config).split("; ")
+    }
+
+
+def test_logarithms_under_drift_are_the_same_in_both() -> None:
+    """The champion learns logarithms; then labels are 1000 times as large."""
+    table = heavy(420) + [(x, 1000 * y) for x, y in heavy(200, seed=1)]
+    model = assert_twins(keen_model, table)
+    assert any("target log" in str(d.config) for d in model.decisions if d.kind == "Promoted")
+    assert any("target log" in str(d.config) and d.t > 420 for d in model.decisions)
+
+
+def test_a_surprise_without_any_challenger_is_heeded_in_both() -> None:
+    """An oracle that proposes nothing leaves all slots free."""
+    model = assert_twins(
+        lambda pool: drift_model(pool, oracle=lambda champion, groups: []),
+        drifting(DRIFTS["times 1000"]),
+        PlainPool,
+    )
+    assert surprises(model)
