@@ -135,7 +135,7 @@ class Engine:
         champion: int,
         charged: int,
         level: float,
-        surprise: tuple[float, float, int],
+        surprise: tuple[Any, ...],
         decide_anyway: bool,
         serving: tuple[Any, ...],
         challengers: Sequence[tuple[int, int, tuple[Any, ...], tuple[Any, ...]]],
@@ -149,13 +149,12 @@ class Engine:
         int,
         int,
         float,
-        float,
-        float,
+        tuple[Any, ...],
         tuple[Any, ...],
         list[tuple[int, int, tuple[Any, ...], tuple[Any, ...]]],
     ]:
         """
-        Examples, those charged, the usual and recent losses, Serving, challengers.
+        Examples, those charged, the usual loss, Surprise, Serving, challengers.
         """
 
     @property
@@ -407,7 +406,9 @@ class Engine:
     def kernel(self) -> str: ...
 
 def fields() -> dict[str, list[str]]:
-    """Return the fields of Pairing, BlendGain and Serving, in their order."""
+    """
+    Return the fields of Pairing, BlendGain, Serving and Surprise, in their order.
+    """
 
 def derived_kinds() -> list[tuple[str, float, float, bool, bool, bool]]:
     """Return name, least, most, whether whole, keeps the past, is given."""

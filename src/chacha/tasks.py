@@ -6,6 +6,7 @@ choose a loss, and :func:`task_of` returns its task. The loss implements the for
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -80,12 +81,18 @@ class Task:
         return self.loss_function.metrics(raw, y)
 
     def score(
-        self, raw: Mapping[Config, float], champion: Config, served: float, y: float, weight: float
+        self,
+        raw: Mapping[Config, float],
+        champion: Config,
+        served: float,
+        y: float,
+        weight: float,
+        step_loss: float = math.nan,
     ) -> ScoredExample:
         """Return the losses that the recommended rules see.
 
         `raw` has the raw predictions of the models that are charged, and `served` is the raw
-        prediction that was served.
+        prediction that was served. `step_loss` is passed on.
 
         >>> from chacha.losses import Squared
         >>> raw = {Config(): 1.0, Config(["ab"]): 3.0}
@@ -104,7 +111,7 @@ class Task:
             if first is not None and c is not champion and c != champion:
                 distances[c] = distance = p - first
                 halves[c] = loss(first + 0.5 * distance, y)
-        return ScoredExample(losses, loss(served, y), weight, {}, halves, distances)
+        return ScoredExample(losses, loss(served, y), weight, {}, halves, distances, step_loss)
 
     def score_bounded(
         self, raw: Mapping[Config, float], y: float, weight: float, low: float, high: float

@@ -28,6 +28,7 @@ from chacha.errors import ConfigError
 from chacha.losses import Squared
 from chacha.rules.contest.betting import Coin, PairedBernstein, Pairing
 from chacha.rules.contest.blending import BlendGain, Blending, Serving
+from chacha.rules.contest.surprise import Surprise
 from chacha.rules.paper import ChampionChallengers, Scheduler
 from tests.support.fast_rules import EAGER, KEEN, PlainPool
 from tests.support.models import contest_model
@@ -273,7 +274,7 @@ def test_what_the_engine_can_run_is_run_by_it_without_a_word() -> None:
 
 
 def test_fields_that_cross_the_border_are_those_of_the_twins() -> None:
-    twins = {"Pairing": Pairing, "BlendGain": BlendGain, "Serving": Serving}
+    twins = {"Pairing": Pairing, "BlendGain": BlendGain, "Serving": Serving, "Surprise": Surprise}
     names = {name: [field.name for field in fields(twin)] for name, twin in twins.items()}
     assert _native.fields() == names
 

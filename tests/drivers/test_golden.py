@@ -123,8 +123,8 @@ GOLDEN = [
         {**NI, "learning_rate": RATES},
         {},
         "drift,n=2200",
-        "769ff671df28",
-        "Eliminated:3 Promoted:3 Retired:14 WentLive:18",
+        "55088c83b12a",
+        "Eliminated:4 Promoted:3 Retired:13 WentLive:17",
         [
             (121, "interactions aa, ab, ac, ad, ae; learning_rate 0.5"),
             (591, "interactions aa, ab, ac, ad, ae, bc, bd, be, cd, ce, de; learning_rate 0.5"),

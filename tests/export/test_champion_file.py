@@ -108,11 +108,11 @@ def test_vw_predicts_and_goes_on(
 def test_exactly_if_there_is_no_shift_and_the_scale_is_a_power_of_two(
     make: Callable[..., ChaCha], tmp_path: Path
 ) -> None:
-    """The first label that differs from the first is the scale, if only one row shows it."""
+    """Two labels show the scale: they are as far from 0 on either side."""
     path = tmp_path / "m.vw"
-    rules = ContestRules(scaling=Scaling(rows=1))
+    rules = ContestRules(scaling=Scaling(rows=2))
     model = make(budget=1, space={}, init={"interactions": ["ab"]}, rules=rules)
-    for line in ["0 |a x", "4 |a x", *lines(300, 1, 0.0, 4.0)]:
+    for line in ["-4 |a x", "4 |a x", *lines(300, 1, 0.0, 4.0)]:
         model.learn_one(line)
     assert label_map(model) == LabelMap(0.0, 4.0)
     model.to_vw(path)

@@ -366,10 +366,10 @@ def test_centred_columns(tmp_path: Path, pool: str, rows: int) -> None:
 
 
 def test_centred_columns_exactly(tmp_path: Path) -> None:
-    """Labels without a shift and in a scale that is a power of two; one row shows both."""
+    """Labels without a shift and in a scale that is a power of two; two rows show both."""
     source, path, out = tmp_path / "s.csv", tmp_path / "m.vw", tmp_path / "o.vw"
-    places(source, 400, 1, labels=[0.0, 4.0])
-    model = ChaCha(rules=ContestRules(scaling=Scaling(rows=1)), seed=1)
+    places(source, 400, 1, labels=[-4.0, 4.0])
+    model = ChaCha(rules=ContestRules(scaling=Scaling(rows=2)), seed=1)
     model.run(str(source))
     label_map = model._driver.label_map()
     assert label_map is not None

@@ -51,16 +51,16 @@ using ChallengerTuple = std::tuple<std::uint32_t, std::int64_t, Fields, Fields>;
 using CustomTest = nb::typed<nb::callable, double(double, double, double, double)>;
 using Failures = nb::typed<nb::list, nb::any>;
 
-using SurpriseTuple = std::tuple<double, double, std::int64_t>;
-
 ContestState contest_state(std::uint32_t champion, std::int64_t charged, double level,
-                           const SurpriseTuple& surprise, bool decide_anyway,
-                           const nb::tuple& serving,
+                           const nb::tuple& surprise, bool decide_anyway, const nb::tuple& serving,
                            const std::vector<ChallengerTuple>& challengers) {
-  const auto [usual, recent, calm] = surprise;
-  ContestState state{
-      champion, charged, level, {usual, recent, calm}, decide_anyway, value_of<Serving>(serving),
-      {}};
+  ContestState state{champion,
+                     charged,
+                     level,
+                     value_of<Surprise>(surprise),
+                     decide_anyway,
+                     value_of<Serving>(serving),
+                     {}};
   for (const auto& [model, lease, pairing, blend_gain] : challengers) {
     state.challengers.push_back(
         {model, lease, value_of<Pairing>(pairing), value_of<BlendGain>(blend_gain)});
@@ -97,7 +97,7 @@ void bind_contest(nb::class_<PyEngine>& type) {
       .def(
           "set_contest",
           [](PyEngine& self, std::uint32_t champion, std::int64_t charged, double level,
-             const SurpriseTuple& surprise, bool decide_anyway, const Fields& serving,
+             const Fields& surprise, bool decide_anyway, const Fields& serving,
              const std::vector<ChallengerTuple>& challengers) {
             ContestState state = contest_state(champion, charged, level, surprise, decide_anyway,
                                                serving, challengers);
@@ -116,10 +116,10 @@ void bind_contest(nb::class_<PyEngine>& type) {
               challengers.emplace_back(c.model, c.lease, fields_of(c.pairing),
                                        fields_of(c.blend_gain));
             }
-            return std::tuple(t, state.charged, state.level, state.surprise.usual,
-                              state.surprise.recent, fields_of(state.serving), challengers);
+            return std::tuple(t, state.charged, state.level, fields_of(state.surprise),
+                              fields_of(state.serving), challengers);
           },
-          "Examples, those charged, the usual and recent losses, Serving, challengers.")
+          "Examples, those charged, the usual loss, Surprise, Serving, challengers.")
       .def_prop_ro(
           "serving",
           [](PyEngine& self) {

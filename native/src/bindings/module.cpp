@@ -357,9 +357,10 @@ NB_MODULE(_native, module) {
         fields["Pairing"] = field_names<Pairing>();
         fields["BlendGain"] = field_names<BlendGain>();
         fields["Serving"] = field_names<Serving>();
+        fields["Surprise"] = field_names<Surprise>();
         return fields;
       },
-      "Return the fields of Pairing, BlendGain and Serving, in their order.");
+      "Return the fields of Pairing, BlendGain, Serving and Surprise, in their order.");
   module.def("derived_kinds", &kind_tuples,
              "Return name, least, most, whether whole, keeps the past, is given.");
   module.def(

@@ -236,7 +236,8 @@ Status Engine::step(const Forecast* forecast) {
   if (derivation_.on()) derivation_.derive(example_, true, *names_);
   if (contested_) screen_.prepare(example_, groups_.size(), contest_.live());
   expand();
-  if (first_rows_ != nullptr) {
+  const bool first = is_first_row();
+  if (first) {
     first_rows_->prepare(example_);
     centring_.prepare(first_rows_->full());
   }
@@ -254,16 +255,24 @@ Status Engine::step(const Forecast* forecast) {
   lanes_.learn(example_);
   charge(forecast);
   derivation_.observe(example_);
-  if (first_rows_ != nullptr && example_.weight > 0.0F) keep_first_row();
+  if (first) keep_first_row();
   due_ = decide();
   return due_ ? Status::kDecide : Status::kFine;
 }
 
-// If all labels were equal so far, the first that differs shows the scale. No model has learned
-// anything until then.
+// Whether the example is one of those that show the scale: if all labels were equal so far, the
+// first that differs.
+bool Engine::is_first_row() const {
+  if (first_rows_ == nullptr || !(example_.weight > 0.0F)) return false;
+  return !first_rows_->is_waiting() || left_to_learn() != labels_.last();
+}
+
+// If all labels were equal when a model started, the first that differs shows the scale. The model
+// has learned nothing until then.
 void Engine::observe_label() noexcept {
   if (!(example_.weight > 0.0F)) return;
-  const double y = example_.target - example_.base;  // what is left to learn
+  const double y = left_to_learn();
+  step_loss_ = labels_.count() > 0 ? loss_.loss(labels_.last(), y) : std::nan("");
   labels_.add(y);
   if (first_rows_ != nullptr) return;
   map_.find_scale(y);
@@ -317,13 +326,14 @@ void Engine::keep_first_row() noexcept {
 // Estimates the scale of the labels and the centres of the columns anew. Then all models begin
 // again, and learn the first rows.
 void Engine::begin_again() {
-  map_ = map_of_labels(RecentLabels::kMost, false);
+  map_ = map_of_labels(first_rows_->size() + 1, false);  // with one from before, if they waited
   centring_.fit();
   for (std::uint32_t model = 0; model < number_limit(); ++model) {
     if (lanes_.is_live(model)) lanes_.restart(model, map_);
   }
   contest_.begin_again();
   screen_.begin_again();
+  step_loss_ = std::nan("");  // those of the first rows were charged before
   for (std::size_t i = 0; i < first_rows_->size(); ++i) {
     const FirstRows::Row& row = first_rows_->row(i);
     std::vector<std::uint32_t> empty;
@@ -340,8 +350,12 @@ void Engine::begin_again() {
   }
   again_due_ = false;
   if (!first_rows_->is_full()) return;
-  first_rows_.reset();
   centring_.finish();
+  if (map_.scale > 0.0) {
+    first_rows_.reset();
+  } else {
+    first_rows_->wait();
+  }
 }
 
 void Engine::charge(const Forecast* forecast) noexcept {
@@ -411,7 +425,7 @@ void Engine::charge_contest(Example& example, const Forecast* forecast, Derivati
     losses.loss = loss_.loss(raw, y);
     losses.half = loss_.loss(champion + 0.5 * losses.distance, y);
   }
-  contest_.charge(loss_.loss(champion, y), served_loss, weight);
+  contest_.charge(loss_.loss(champion, y), served_loss, step_loss_, weight);
   double residual = loss_.residual(champion, y);
   const LabelMap& map = lanes_.map(contest.champion);
   if (scaled_) {

@@ -2,6 +2,7 @@
 // It returns when a decision is due; the decision itself is made by the caller.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -136,7 +137,7 @@ class Engine {
   // `log`: they learn the logarithms of labels.
   void renew_scale(std::size_t last, bool log);
   // Whether a few of the last labels are much larger than the others.
-  bool has_skewed_labels() const { return labels_.skewed(); }
+  bool has_skewed_labels() const { return first_rows_ == nullptr && labels_.skewed(); }
   // The same for numeric columns, which are centred too.
   Centring& centring() { return centring_; }
   const LabelMap& label_map(std::uint32_t model) const {
@@ -224,6 +225,8 @@ class Engine {
   void charge(const Forecast* forecast) noexcept;
   void charge_contest(Example& example, const Forecast* forecast, Derivation* derivation,
                       double served_loss) noexcept;
+  bool is_first_row() const;
+  double left_to_learn() const { return example_.target - example_.base; }
   void observe_label() noexcept;
   LabelMap map_of_labels(std::size_t last, bool log) const;
   void centre_example();
@@ -265,6 +268,7 @@ class Engine {
   LabelMap map_;         // of a model that starts empty
   bool has_bases_ = false;
   RecentLabels labels_;
+  double step_loss_ = std::nan("");        // of the label before the last as a prediction
   std::unique_ptr<FirstRows> first_rows_;  // as long as they are kept
   bool again_due_ = false;                 // the first rows are to be learned again
 

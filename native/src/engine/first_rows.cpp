@@ -27,10 +27,17 @@ void FirstRows::prepare(const Example& learned) {
 
 // A place that a table keeps for an absent feature does not count.
 void FirstRows::add() noexcept {
+  waiting_ = false;
   const Example& full = rows_[count_++].full;
   for (const float value : full.values) {
     features_ += !full.read.empty() || is_there(value) ? 1U : 0U;
   }
+}
+
+void FirstRows::wait() noexcept {
+  rows_.clear();
+  count_ = features_ = 0;
+  waiting_ = true;
 }
 
 std::size_t FirstRows::bytes() const {

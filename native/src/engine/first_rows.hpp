@@ -1,5 +1,6 @@
 // The first rows of a stream. They show the scale of the labels and the centres of the columns, and
-// are learned again, from the beginning, each time these are estimated anew.
+// are learned again, from the beginning, each time these are estimated anew. If all labels are
+// equal, those from the first that differs on show the scale.
 // Twin: src/chacha/drivers/first_rows.py
 #pragma once
 
@@ -39,10 +40,14 @@ class FirstRows {
   // Whether there are enough rows to estimate from anew: 1, 2, 4, ... or all of them.
   bool is_due() const { return (count_ & (count_ - 1)) == 0 || is_full(); }
   bool is_full() const { return count_ >= limit_ || features_ >= kMostFeatures; }
+  // All labels were equal: forget the rows, and wait for one that shows the scale.
+  void wait() noexcept;
+  bool is_waiting() const { return waiting_; }
   std::size_t bytes() const;
 
  private:
   std::size_t limit_;
+  bool waiting_ = false;
   std::size_t count_ = 0;  // rows that were learned
   std::size_t features_ = 0;
   Example full_;

@@ -89,6 +89,7 @@ void Centring::apply(Example& example) const {
 }
 
 void Centring::prepare(const Example& example) {
+  if (finished_) return;
   for (const Run& run : example.runs) {
     for (std::uint32_t i = run.begin; i < run.end && !example.read.empty(); ++i) {
       if (is_words(example.read[i])) continue;
@@ -100,6 +101,7 @@ void Centring::prepare(const Example& example) {
 }
 
 void Centring::observe(const Example& example) noexcept {
+  if (finished_) return;
   ++rows_;
   for (const Run& run : example.runs) {
     for (std::uint32_t i = run.begin; i < run.end && !example.read.empty(); ++i) {
@@ -114,6 +116,7 @@ void Centring::observe(const Example& example) noexcept {
 }
 
 void Centring::fit() {
+  if (finished_) return;
   for (Column& column : columns_) {
     const bool always = column.given == rows_ && !column.sample.empty();
     std::vector<double> sample = column.sample;
@@ -123,6 +126,7 @@ void Centring::fit() {
 }
 
 void Centring::finish() noexcept {
+  finished_ = true;
   for (Column& column : columns_) column.sample = std::vector<double>();
   ++version_;
 }

@@ -44,7 +44,7 @@ class Centring {
   void observe(const Example& example) noexcept;
   // Find the centres anew from the rows so far.
   void fit();
-  // Keep the centres for good.
+  // Keep the centres for good; later rows do not count.
   void finish() noexcept;
 
   // Changes when the centres may have changed.
@@ -69,7 +69,7 @@ class Centring {
   std::uint32_t find(std::uint32_t group, std::uint32_t hash) const;
   void add(std::uint32_t group, std::uint32_t hash);
 
-  bool on_ = false;
+  bool on_ = false, finished_ = false;
   std::uint32_t rows_ = 0;
   std::uint64_t version_ = 0;
   std::vector<Column> columns_;

@@ -25,7 +25,7 @@ void Contest::set_state(ContestState state) {
 void Contest::begin_again() noexcept {
   state_.charged = 0;
   state_.level = 0.0;
-  state_.surprise.usual = state_.surprise.recent = 0.0;
+  state_.surprise.begin_again();
   state_.serving = Serving();
   for (Challenger& challenger : state_.challengers) {
     Pairing pairing;
@@ -49,7 +49,8 @@ bool Contest::block_ends() const {
                      [this](const auto& c) { return c.pairing.block_n + 1 >= rules_.block; });
 }
 
-void Contest::charge(double champion_loss, double served_loss, double weight) noexcept {
+void Contest::charge(double champion_loss, double served_loss, double step_loss,
+                     double weight) noexcept {
   const double none = weight * champion_loss;
   const double served = weight * served_loss;
   const double decay = blending_.decay;
@@ -71,13 +72,13 @@ void Contest::charge(double champion_loss, double served_loss, double weight) no
     ++state_.charged;
     const double share = std::max(1.0 / static_cast<double>(state_.charged), 1.0 / kMemory);
     state_.level += share * (none - state_.level);
-    state_.surprise.add(none, state_.charged);
+    state_.surprise.add(none, weight * step_loss, state_.charged);
   }
 }
 
 bool Contest::decide(std::int64_t t) noexcept {
   bool due = state_.decide_anyway;
-  due |= state_.surprise.is_surprised(state_.charged, t);
+  due |= state_.surprise.is_due(state_.charged, t);
   for (const Challenger& challenger : state_.challengers) {
     const Pairing& pairing = challenger.pairing;
     due |= pairing.reached() >= 1.0;

@@ -19,6 +19,7 @@ class RecentLabels {
 
   void add(double label) noexcept { ring_[count_++ % kMost] = label; }
   std::uint64_t count() const { return count_; }
+  double last() const { return ring_[(count_ - 1) % kMost]; }
   // Copies the last labels, and returns how many there are.
   std::size_t copy(std::size_t last, double* labels) const noexcept {
     const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(count_, last));

@@ -1,8 +1,9 @@
-// Surprise: the champion's losses are suddenly unlike what they used to be.
+// Surprise: losses are suddenly unlike what they used to be.
 // Twin: src/chacha/rules/contest/surprise.py; expressions keep its order, so the bits are the same.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 namespace chacha {
@@ -11,20 +12,61 @@ struct Surprise {
   static constexpr double kLong = 2000.0, kShort = 32.0, kCut = 8.0;
   static constexpr double kLarge = 3.0, kSmall = 1.0 / 16.0;
   static constexpr std::int64_t kLeast = 200;
+  static constexpr std::int64_t kNever = std::int64_t{1} << 62;
 
-  double usual = 0.0, recent = 0.0;
-  std::int64_t calm = 0;  // the example until which no change is looked for
+  double usual = 0.0, recent = 0.0;            // losses of the champion
+  double usual_step = 0.0, recent_step = 0.0;  // of predicting the label before
+  std::int64_t since = 0;                      // examples since a change was noticed;
+  double total = 0.0, largest = 0.0;           // the champion's losses on them
+  std::int64_t calm = 0;                       // the example until which no change is looked for
+  std::int64_t settles = kNever;               // that after which the level is found again,
+  std::int64_t again = kNever;  // and that after which a second model is started anew
+  // What follows changes only with decisions.
+  std::int64_t noticed = -1000, changes = 0, anew = 0;
 
-  // Adds a loss of the champion, the `charged`-th, which is finite.
-  void add(double loss, std::int64_t charged) noexcept {
-    const double cut = usual > 0.0 ? std::min(loss, kCut * usual) : loss;
+  // Every field, by the name and in the order of the twin.
+  template <class Visit>
+  static void each_field(Visit visit) {
+    visit("usual", &Surprise::usual);
+    visit("recent", &Surprise::recent);
+    visit("usual_step", &Surprise::usual_step);
+    visit("recent_step", &Surprise::recent_step);
+    visit("since", &Surprise::since);
+    visit("total", &Surprise::total);
+    visit("largest", &Surprise::largest);
+    visit("calm", &Surprise::calm);
+    visit("settles", &Surprise::settles);
+    visit("again", &Surprise::again);
+    visit("noticed", &Surprise::noticed);
+    visit("changes", &Surprise::changes);
+    visit("anew", &Surprise::anew);
+  }
+
+  // Adds the champion's loss on an example, the `charged`-th, and that of the label before as the
+  // prediction. The first is finite; the second is not a number if there is none.
+  void add(double loss, double step, std::int64_t charged) noexcept {
     const double share = 1.0 / static_cast<double>(charged);
-    usual += std::max(share, 1.0 / kLong) * (cut - usual);
-    recent += std::max(share, 1.0 / kShort) * (cut - recent);
+    add_cut(loss, share, usual, recent);
+    if (std::isfinite(step)) add_cut(step, share, usual_step, recent_step);
+    ++since;
+    total += loss;
+    largest = std::max(largest, loss);
+  }
+  bool is_due(std::int64_t charged, std::int64_t t) const noexcept {
+    return is_surprised(charged, t) || t >= settles || t >= again;
   }
   bool is_surprised(std::int64_t charged, std::int64_t t) const noexcept {
-    if (charged < kLeast || t < calm || !(usual > 0.0)) return false;
-    return recent > kLarge * usual || recent < kSmall * usual;
+    if (charged < kLeast || t < calm) return false;
+    const bool larger = usual > 0.0 && recent > kLarge * usual;
+    return larger || (usual_step > 0.0 && recent_step < kSmall * usual_step);
+  }
+  void begin_again() noexcept { usual = recent = 0.0; }
+
+ private:
+  static void add_cut(double loss, double share, double& usual, double& recent) noexcept {
+    const double cut = usual > 0.0 ? std::min(loss, kCut * usual) : loss;
+    usual += std::max(share, 1.0 / kLong) * (cut - usual);
+    recent += std::max(share, 1.0 / kShort) * (cut - recent);
   }
 };
 

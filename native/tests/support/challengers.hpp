@@ -1,6 +1,7 @@
 // Challengers as the rules start them, for tests of the contest.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -40,7 +41,7 @@ inline void charge(Contest& contest, const ServedLoss& loss, const std::vector<d
     losses.loss = loss.loss(raw[i + 1], y);
     losses.half = loss.loss(champion + 0.5 * losses.distance, y);
   }
-  contest.charge(loss.loss(champion, y), loss.loss(served, y), weight);
+  contest.charge(loss.loss(champion, y), loss.loss(served, y), std::nan(""), weight);
 }
 
 }  // namespace chacha

@@ -29,15 +29,10 @@ from chacha.rules.contest.scaling import Scaling
 from chacha.rules.decisions import Decision, Promoted, Retired, WentLive
 from chacha.rules.head_start import HeadStart, Starting
 from chacha.rules.progressive_loss import ProgressiveLoss
-from chacha.rules.recent_labels import MOST
 from chacha.rules.stream_facts import StreamFacts
 from chacha.tasks import Task
 
-__all__ = ["LAST_LABELS", "Driver", "Forecast", "Published"]
-
-LAST_LABELS = 12
-"""The number of labels that show the scale of a model that starts anew. A surprise has lasted
-for as many examples by then, so all of them belong to the stream as it is now."""
+__all__ = ["Driver", "Forecast", "Published"]
 
 
 class Forecast(NamedTuple):
@@ -186,14 +181,12 @@ class Driver(ABC):
                 self._derive([*self.initial.derived, *policy.from_start])
                 self._pending_policy = None
 
-    def _start(self, config: Config, champion: Config) -> None:
+    def _start(self, decision: WentLive, champion: Config) -> None:
         """Start the model of a challenger, as the rules say."""
-        if not config.starts_empty(champion):
-            start_model(self.pool, self.algorithm.starting, champion, config)
-        elif config.target != champion.target:
-            self._start_anew(config, MOST)
+        if decision.labels is None:
+            start_model(self.pool, self.algorithm.starting, champion, decision.config)
         else:
-            self._start_anew(config, LAST_LABELS)
+            self._start_anew(decision.config, decision.labels)
 
     @abstractmethod
     def _start_anew(self, config: Config, labels: int) -> None:
@@ -313,7 +306,7 @@ class Driver(ABC):
             elif isinstance(decision, WentLive):
                 self._derive(decision.config.derived)
                 try:
-                    self._start(decision.config, state.champion)
+                    self._start(decision, state.champion)
                 except Exception as error:
                     self.algorithm.withdraw(state, decision.config)
                     self._failures.append(error)

@@ -2,7 +2,8 @@
 
 They show the scale of the labels and the centres of the columns. Both are estimated after 1, 2, 4,
 ... rows, and each time all models begin again and learn the rows so far. So no model keeps what it
-learned on a wrong scale, and no label that has not been learned has an influence.
+learned on a wrong scale, and no label that has not been learned has an influence. If all labels are
+equal, those from the first that differs on show the scale.
 
 Twin: native/src/engine/first_rows.hpp
 """
@@ -34,6 +35,8 @@ class FirstRows:
     def __init__(self, rows: int) -> None:
         self.rows: list[Example] = []
         self._limit, self._features = rows, 0
+        self.is_waiting = False
+        """Whether all labels were equal, and rows are kept from the first that differs on."""
 
     @property
     def is_open(self) -> bool:
@@ -42,6 +45,7 @@ class FirstRows:
 
     def add(self, example: Example, features: int = 1) -> None:
         """Keep a row that was learned, and that has so many features."""
+        self.is_waiting = False
         self.rows.append(example)
         self._features += features
 
@@ -55,6 +59,10 @@ class FirstRows:
     def is_full(self) -> bool:
         """Whether no more rows are kept."""
         return len(self.rows) >= self._limit or self._features >= MOST_FEATURES
+
+    def wait(self) -> None:
+        """Forget the rows, and wait for a label that shows the scale."""
+        self.rows, self._features, self.is_waiting = [], 0, True
 
     def close(self) -> None:
         """Forget the rows, and keep no more."""

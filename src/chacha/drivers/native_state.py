@@ -21,6 +21,7 @@ from chacha.rules.contest.betting import MASK, Coin, PairedBernstein, PairedBett
 from chacha.rules.contest.blending import Blend, BlendGain, Blending, ChampionServes, Serving
 from chacha.rules.contest.contest import Contest
 from chacha.rules.contest.state import Challenger, ContestState
+from chacha.rules.contest.surprise import Surprise
 from chacha.rules.paper.bounds import SampleComplexity
 from chacha.rules.paper.champion import ChampionChallengers
 from chacha.rules.paper.scheduler import FOREVER, Scheduler
@@ -198,7 +199,7 @@ class ContestEngineState:
 
     def read(self, state: ContestState, models: Models) -> ContestState:
         """Return a state as the examples since the last decision have changed it."""
-        t, charged, level, usual, recent, serving, challengers = self.engine.contest
+        t, charged, level, surprise, serving, challengers = self.engine.contest
         live = state.B
         other, *rest = serving
         return replace(
@@ -206,9 +207,8 @@ class ContestEngineState:
             t=t,
             charged=charged,
             level=level,
-            usual=usual,
-            recent=recent,
             serving=Serving(None if other < 0 else live[other], *rest),
+            surprise=Surprise(*surprise),
             challengers={
                 c: Challenger(Pairing(*pairing), BlendGain(*gain), lease, state.challengers[c].move)
                 for c, (_, lease, pairing, gain) in zip(live, challengers, strict=True)
@@ -232,7 +232,7 @@ class ContestEngineState:
             champion=models[state.champion],
             charged=state.charged,
             level=state.level,
-            surprise=(state.usual, state.recent, state.calm),
+            surprise=_fields_of_surprise(state.surprise),
             decide_anyway=state.decide_anyway,
             serving=(other, *_fields_of_serving(serving)[1:]),
             challengers=challengers,
@@ -244,7 +244,7 @@ def _fields(value: type) -> Callable[[Any], tuple[Any, ...]]:
 
 
 _fields_of_pairing, _fields_of_gain = _fields(Pairing), _fields(BlendGain)
-_fields_of_serving = _fields(Serving)
+_fields_of_serving, _fields_of_surprise = _fields(Serving), _fields(Surprise)
 
 
 def custom_payoff(evidence: PairedBetting) -> Callable[[float, float, float, float], float]:

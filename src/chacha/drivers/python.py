@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -70,6 +71,7 @@ class PythonDriver(Driver):
         self._observed: ObservedStream
         super().__init__(algorithm, pool, task, keep_decisions, features, notes, scaling)
         self._labels = RecentLabels()
+        self._step_loss = math.nan  # of the label before as the prediction
         self._first_rows = FirstRows(0 if scaling is None else scaling.rows)
         self._screen: Screen | None = None
         if isinstance(algorithm, Contest):
@@ -199,13 +201,14 @@ class PythonDriver(Driver):
         self._begin(example)
         complete = self._derivation.derive(self._numbers.apply(example))
         self._observed.observe(complete)
-        if self._scaled is not None and weight > 0:
-            self._observe_label(self._scaled, y - example.initial)  # what is left to learn
+        left = y - example.initial  # what is left to learn
         first_row: Example | None = None
-        if self._first_rows.is_open:
+        if weight > 0 and self._is_first_row(left):
             supplied = example.groups.keys() - complete.groups.keys()  # as derived groups
             first_row = example.without(supplied) if supplied else example
             first_row = replace(first_row, derived=example_for(self.pool, complete).derived)
+        if self._scaled is not None and weight > 0:
+            self._observe_label(self._scaled, left)
         now = self.pool.learn(example_for(self.pool, complete))
         decisions = self._take_unreported()
         if forecast is None:
@@ -223,7 +226,7 @@ class PythonDriver(Driver):
         self._charge_models(complete, raw, forecast.served, y, weight)
         self._derivation.observe(complete)
         self._observed.columns = self._derivation.columns
-        if first_row is not None and weight > 0:
+        if first_row is not None:
             words = sum(map(len, complete.groups.values())) - len(complete.reads)
             self._keep_first_row(first_row, words + len(example.numbers))
         decisions += self._decide(self._state)
@@ -245,7 +248,8 @@ class PythonDriver(Driver):
             self._charge_rules(self.task.score_bounded(raw, y, weight, low, high))
             return
         live = len(self.algorithm.live(state))
-        self._charge_rules(self.task.score(raw, champion, served, y, weight))
+        step = self._step_loss
+        self._charge_rules(self.task.score(raw, champion, served, y, weight, step))
         if weight > 0 and champion in raw:
             self._screen.learn(example, self._residual(raw[champion], y), live)
 
@@ -263,8 +267,15 @@ class PythonDriver(Driver):
         assert example.label is not None
         return example.label if self._scaled is None else example.target_or_label
 
+    def _is_first_row(self, y: float) -> bool:
+        """Return whether a label is one of those that show the scale."""
+        rows = self._first_rows
+        return rows.is_open and not (rows.is_waiting and [y] == self._labels.last(1))
+
     def _observe_label(self, scaled: ScaledPool, y: float) -> None:
-        """Count a label; if all were equal before the first that differs, it shows the scale."""
+        """Count a label; the first that differs shows the scale of models that have none."""
+        last = self._labels.last(1)
+        self._step_loss = self.task.loss(last[0], y) if last else math.nan
         self._labels.add(y)
         if not self._first_rows.is_open:
             for pool in (scaled, self._baseline_pool):
@@ -279,13 +290,18 @@ class PythonDriver(Driver):
         if rows.is_due:
             self._begin_again()
         if rows.is_full:
-            rows.close()
             self._numbers.finish()
+            if self._scaled is not None and self._scaled.map.scale > 0.0:
+                rows.close()
+                self._labels.are_scaled = True
+            else:
+                rows.wait()
 
     def _begin_again(self) -> None:
         """Estimate scale and centres anew; all models begin again, and learn the first rows."""
         self._numbers.fit()
-        label_map = label_map_of(self._labels.last())
+        seen = len(self._first_rows.rows) + 1  # with one from before, if they waited
+        label_map = label_map_of(self._labels.last(seen))
         pools = [pool for pool in (self.pool, self._baseline_pool) if isinstance(pool, ScaledPool)]
         for pool in pools:
             pool.begin_again(label_map)

@@ -96,7 +96,7 @@ class Centring:
     """
 
     def __init__(self) -> None:
-        self.on = False
+        self.on, self._finished = False, False
         self._columns: dict[ColumnKey, _Column] = {}
         self._rows = 0
 
@@ -140,7 +140,7 @@ class Centring:
 
     def observe(self, example: Example) -> None:
         """Count one of the first rows."""
-        if not self.on:
+        if not self.on or self._finished:
             return
         self._rows += 1
         for group, _, name, number in example.numbers:
@@ -154,12 +154,15 @@ class Centring:
 
     def fit(self) -> None:
         """Find the centres anew from the rows so far."""
+        if self._finished:
+            return
         for column in self._columns.values():
             always = column.given == self._rows and bool(column.sample)
             column.centre = centre_of(column.sample) if always else Centre()
 
     def finish(self) -> None:
-        """Keep the centres for good."""
+        """Keep the centres for good; later rows do not count."""
+        self._finished = True
         for column in self._columns.values():
             column.sample = []
 

@@ -33,7 +33,7 @@ class Decision:
 
     >>> decision_from_json(WentLive(0, Config(["ab"]), lease=75).to_json())
     WentLive(t=0, config=Config(interactions=(('a', 'b'),), values=mappingproxy({})), lease=75, \
-why=None)
+why=None, labels=None)
     """
 
     t: int
@@ -48,7 +48,7 @@ why=None)
     def to_json(self) -> dict[str, Any]:
         """Return a JSON object that :func:`decision_from_json` reads back exactly."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
-        for name in ("odds", "needed", "why"):  # left out if None
+        for name in ("odds", "needed", "why", "labels"):  # left out if None
             if values.get(name, 0) is None:
                 del values[name]
         plain = {k: v.to_json() if isinstance(v, Config) else v for k, v in values.items()}
@@ -61,7 +61,8 @@ class WentLive(Decision):
 
     The model is empty under the paper's rules, and by default a copy of the champion's under the
     recommended rules (:mod:`chacha.rules.head_start`). `why` gives the reason for the proposal, if
-    there is one to report.
+    there is one to report. If a model starts empty beside an older champion, `labels` is the
+    number of last labels that show their scale.
 
     >>> WentLive(0, Config(["ab"]), lease=75).kind
     'WentLive'
@@ -69,6 +70,7 @@ class WentLive(Decision):
 
     lease: int
     why: str | None = None
+    labels: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,8 @@ class RecentLabels:
 
     def __init__(self) -> None:
         self._labels: deque[float] = deque(maxlen=MOST)
+        self.are_scaled = False
+        """Whether the scale of the labels is known for good; until then they are not skewed."""
 
     def add(self, label: float) -> None:
         """Add a label, and forget the oldest one if there are enough."""
@@ -42,7 +44,7 @@ class RecentLabels:
     def skewed(self) -> bool:
         """Whether the largest labels are far from the median, and the smallest are not."""
         labels = self._labels
-        if len(labels) < FEWEST:
+        if len(labels) < FEWEST or not self.are_scaled:
             return False
         centre = spread_of(labels).centre
         return max(labels) - centre > SKEW * (centre - min(labels))

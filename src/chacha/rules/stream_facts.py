@@ -156,6 +156,7 @@ class ScoredExample(NamedTuple):
     All mappings have the live models that predicted the example. `losses` are the reported losses
     and `bounded` the bounded ones. For blending, `halves` are the losses of the mean of a
     challenger's and the champion's predictions, and `distances` the differences of the two.
+    `step_loss` is the loss of the label before as the prediction, if labels have a scale.
 
     >>> ScoredExample({Config(): 0.25}, served_loss=0.25).weight
     1.0
@@ -167,3 +168,4 @@ class ScoredExample(NamedTuple):
     bounded: Mapping[Config, float] = {}
     halves: Mapping[Config, float] = {}
     distances: Mapping[Config, float] = {}
+    step_loss: float = math.nan

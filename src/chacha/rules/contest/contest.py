@@ -34,15 +34,8 @@ from chacha.rules.contest.rotation import Move, MoveRequest, MoveSource, OracleM
 from chacha.rules.contest.scaling import Scaling
 from chacha.rules.contest.screening import CandidateWindow, Screening
 from chacha.rules.contest.slots import ANEW, DETHRONED, LONGER, Slots, leave
-from chacha.rules.contest.state import Challenger, ContestState
-from chacha.rules.contest.surprise import (
-    LEAST,
-    NEVER,
-    add_loss,
-    forget_losses,
-    is_confirmed,
-    is_surprised,
-)
+from chacha.rules.contest.state import ContestState
+from chacha.rules.contest.surprise import EXPIRES, NEVER
 from chacha.rules.decisions import Decision, Retired, WentLive
 from chacha.rules.head_start import FromScratch, HeadStart, Starting
 from chacha.rules.oracle import ConfigOracle
@@ -159,7 +152,7 @@ class Contest:
     def start(self) -> ContestState:
         """Return the state before the first example."""
         state = ContestState(self.initial, self._moves(), CandidateWindow(self.rules.screening))
-        state.calm = NEVER if self.budget < 2 else 0
+        state.surprise.calm = NEVER if self.budget < 2 else 0
         return state
 
     def _moves(self) -> MoveSource:
@@ -233,7 +226,8 @@ class Contest:
                 failures.append(error)
         if math.isfinite(weight * champion_loss):
             state.charge_champion(weight * champion_loss)
-            add_loss(state, weight * champion_loss)
+            step = weight * scored.step_loss
+            state.surprise.add(weight * champion_loss, step, state.charged)
         return failures
 
     def decide(self, state: ContestState, facts: StreamFacts) -> Outcome:
@@ -245,12 +239,10 @@ class Contest:
             decisions = self._promote(state, best, failures)
         else:
             decisions = [d for c in state.B for d in self._decide_on(state, c)]
-        surprised = is_surprised(state) and is_confirmed(state)
-        if surprised:
-            decisions += self._slots.make_room(state)
-        if decisions or state.decide_anyway or surprised:
+        changes = self._slots.heed_changes(state, self.initial, failures)
+        if decisions or changes or state.decide_anyway:
             state.decide_anyway = False
-            decisions += self._slots.start_anew(state, self.initial, surprised, failures)
+            decisions += changes or self._slots.start_standing(state, self.initial, failures)
             decisions += self._fill(state, facts, failures)
         gains = {c: challenger.blend_gain for c, challenger in state.challengers.items()}
         state.serving.choose(self.rules.blending, gains, state.charged)
@@ -284,30 +276,34 @@ class Contest:
     def _promote(self, state: ContestState, c: Config, failures: list[Exception]) -> list[Decision]:
         """C ← c; the others leave, and the dethroned champion stays with a new pairing.
 
-        If a custom test fails to say what the dethroned champion needs, it leaves too.
+        So does a model that was started anew: it is no move away from the old champion. If a custom
+        test fails to say what one that stays needs, it leaves too.
         """
         old, winner = state.champion, state.challengers[c]
+        change = winner.move.kind == ANEW
         decisions: list[Decision] = [
             promoted_record(state.t, c, old, winner.pairing, self.rules.evidence)
         ]
-        dethroned: Challenger | None = None
-        try:
-            dethroned = self._slots.make_challenger(state, Move(DETHRONED, "", old, LONGER))
-        except Exception as error:
-            failures.append(error)
-        decisions += [leave(state, other, eliminated=False) for other in state.B if other != c]
+        stay = {Move(DETHRONED, "", old, LONGER): state.charged}
+        for other in state.B:
+            challenger = state.challengers[other]
+            if other != c and challenger.move.kind == ANEW and len(stay) < self.budget - 1:
+                stay[challenger.move] = challenger.pairing.n
+            elif other != c:
+                decisions.append(leave(state, other, eliminated=False))
         state.champion, state.challengers = c, {}
-        if winner.pairing.n > 0 and math.isfinite(winner.pairing.loss):
-            state.level = winner.pairing.loss / winner.pairing.n
-            forget_losses(state, state.level)
-        if winner.move.kind == ANEW:
-            state.changes = 0
-        state.calm, state.anew = state.t + LEAST, state.t
-        state.moves.crowned(None if winner.move.kind in (DETHRONED, ANEW) else winner.move, old)
-        if dethroned is None:
-            decisions.append(Retired(state.t, old, state.charged, eliminated=False))
-        else:
-            self._slots.give(state, dethroned)
+        loss = winner.pairing.loss / winner.pairing.n if winner.pairing.n > 0 else math.inf
+        state.level = loss if math.isfinite(loss) else state.level
+        state.surprise.crown(state.t, loss, change)
+        if change:
+            state.challenged = 0  # α is for the stream as it is now
+        state.moves.crowned(None if change or winner.move.kind == DETHRONED else winner.move, old)
+        for move, n in stay.items():
+            try:
+                self._slots.give(state, self._slots.make_challenger(state, move))
+            except Exception as error:
+                failures.append(error)
+                decisions.append(Retired(state.t, move.config, n, eliminated=False))
         return decisions
 
     def _fill(
@@ -324,16 +320,19 @@ class Contest:
         try:
             candidates = partial(state.moves.candidates, C, groups, columns)
             state.window.set(screen, C, facts, candidates)
+            skewed = facts.skewed and not state.surprise.labels_are_mixed(state.t)
             while len(state.challengers) < self.budget - 1:
                 live = {each.move: each.pairing.n for each in state.challengers.values()}
                 request = MoveRequest(C, groups, screen, live, state.t, columns)
-                request = request._replace(skewed=facts.skewed, initial=self.initial)
+                request = request._replace(skewed=skewed, initial=self.initial)
                 move = state.moves.next(request)
                 if move is None or move.config == C or move.config in state.challengers:
                     break
                 challenger = self._slots.make_challenger(state, move)
                 self._slots.give(state, challenger)
-                decisions.append(WentLive(state.t, move.config, challenger.lease, move.why))
+                labels = EXPIRES if move.config.starts_empty(C) else None
+                lease, why = challenger.lease, move.why
+                decisions.append(WentLive(state.t, move.config, lease, why, labels))
         except Exception as error:
             failures.append(error)
             state.decide_anyway = True

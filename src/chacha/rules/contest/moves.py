@@ -16,7 +16,7 @@ from chacha.config.derived_groups import ColumnProfile
 from chacha.config.space import Space
 from chacha.rules.contest.feature_moves import FeatureMoves
 from chacha.rules.contest.product_moves import ProductMoves
-from chacha.rules.contest.rotation import Move, MoveOption, MoveRequest, MoveRotation
+from chacha.rules.contest.rotation import TARGET, Move, MoveOption, MoveRequest, MoveRotation
 from chacha.rules.contest.screening import CandidateScreen
 from chacha.rules.contest.value_steps import IN_VAIN, ValueSteps
 
@@ -100,7 +100,7 @@ class Moves(MoveRotation):
         if self.features is not None:
             kinds["features"] = partial(self._features, request)
         if request.skewed or champion.target:
-            kinds["target"] = partial(self._target, request)
+            kinds[TARGET] = partial(self._target, request)
         kinds["back"] = partial(self._back, champion)
         move = self.pick(kinds, request)
         return self._explained(move, request) if move is not None else None
@@ -200,7 +200,7 @@ class Moves(MoveRotation):
 
     def _target(self, request: MoveRequest) -> Iterator[MoveOption]:
         """Yield the logarithm of the label, or the label itself; such models start empty."""
-        if any(move.kind == "target" for move in request.live):
+        if any(move.kind == TARGET for move in request.live):
             return
         champion = request.champion
         values = champion.values if request.initial is None else request.initial.values

@@ -21,6 +21,9 @@ __all__ = [
     "constant",
 ]
 
+TARGET = "target"
+"""The kind of moves to another form of the label, whose scale the last labels show."""
+
 ELIMINATED = 3  # an elimination counts as this many tries, so the move rests longer
 
 MoveOption = tuple[Hashable, Callable[[], Config | None]]

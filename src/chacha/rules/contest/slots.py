@@ -9,8 +9,9 @@ from chacha.errors import ConfigError
 from chacha.rules.contest.betting import PairedBetting, Pairing, number
 from chacha.rules.contest.blending import BlendGain
 from chacha.rules.contest.records import retired_record
-from chacha.rules.contest.rotation import ELIMINATED, Move
+from chacha.rules.contest.rotation import ELIMINATED, TARGET, Move
 from chacha.rules.contest.state import Challenger, ContestState
+from chacha.rules.contest.surprise import EXPIRES, LASTS, NEVER
 from chacha.rules.decisions import Decision, WentLive
 
 __all__ = ["ANEW", "DETHRONED", "LONGER", "Slots", "leave"]
@@ -18,8 +19,11 @@ __all__ = ["ANEW", "DETHRONED", "LONGER", "Slots", "leave"]
 DOUBLINGS = 4  # of the first lease, at most: late changes of the stream need free slots too
 LONGER = 2  # doublings of the first lease for a dethroned champion
 STANDING = 16  # first leases after which a model is started anew even without a surprise
+FEWER, MORE = 0.25, 4.0  # units of evidence that it may be counted in
 DETHRONED, ANEW = "dethroned", "anew"
 """Kinds of challengers that no move proposed: an earlier champion, and a model started anew."""
+CHANGED = "the champion's losses have changed"
+SETTLED = "labels since the change show their scale"
 
 
 @dataclass(frozen=True)
@@ -64,29 +68,79 @@ class Slots:
             state.moves.ended(move, n, eliminated, self.rests(state, move, eliminated))
         return leave(state, c, eliminated)
 
-    def make_room(self, state: ContestState) -> list[Decision]:
-        """Retire a challenger if all slots are taken: the one anew, or that with the least odds.
-
-        The one that serves stays, if there is another.
-        """
-        others = [c for c in state.B if c != state.serving.other] or state.B
-        anew = [c for c in others if state.challengers[c].move.kind == ANEW]
-        if not anew and len(state.challengers) < self.budget - 1:
-            return []
-        last = min(anew or others, key=lambda c: state.challengers[c].pairing.odds)
-        return [self.retire(state, last, eliminated=False)]
-
-    def start_anew(
-        self, state: ContestState, initial: Config, surprised: bool, failures: list[Exception]
+    def heed_changes(
+        self, state: ContestState, initial: Config, failures: list[Exception]
     ) -> list[Decision]:
-        """Start the champion's configuration without what was learned before.
+        """Start a model anew after a surprise, and a second one when more labels show their scale.
 
-        After a surprise at once; otherwise if a slot is free and it was not tried for long.
+        Evidence is counted in other units from then on.
         """
-        long_ago = state.t >= state.anew + STANDING * self.first_lease
-        free = 0 < len(state.challengers) < self.budget - 1
-        if not (surprised or (long_ago and free)):
-            return []
+        surprise, t = state.surprise, state.t
+        if t >= surprise.settles:
+            surprise.settle(t)
+            self._find_units(state)
+        if surprise.is_surprised(state.charged, t) and surprise.is_confirmed(t):
+            surprise.heed(t, t + self.lease(surprise.changes))
+            self._find_units(state)
+            decisions = self._retire_mixed(state)
+            anew = [c for c in self._spare(state) if state.challengers[c].move.kind == ANEW]
+            return decisions + self._replace(state, anew, CHANGED, LASTS, initial, failures)
+        if t >= surprise.again:
+            surprise.again = NEVER
+            others = [c for c in self._spare(state) if state.challengers[c].move.kind != ANEW]
+            if others or len(state.challengers) < self.budget - 1:
+                return self._replace(state, [], SETTLED, EXPIRES, initial, failures)
+        return []
+
+    def start_standing(
+        self, state: ContestState, initial: Config, failures: list[Exception]
+    ) -> list[Decision]:
+        """Start a model anew if a slot is free and none was started for long."""
+        long_ago = state.t >= state.surprise.anew + STANDING * self.first_lease
+        if long_ago and 0 < len(state.challengers) < self.budget - 1:
+            return self._start_anew(state, None, EXPIRES, initial, failures)
+        return []
+
+    def _retire_mixed(self, state: ContestState) -> list[Decision]:
+        """Retire those that learn the scale of labels from before and after a change."""
+        return [
+            self.retire(state, c, eliminated=False)
+            for c, each in list(state.challengers.items())
+            if each.move.kind == TARGET and each.pairing.n <= EXPIRES
+        ]
+
+    def _spare(self, state: ContestState) -> list[Config]:
+        """Return the challengers that may make room: not the one that serves, if possible."""
+        return [c for c in state.B if c != state.serving.other] or state.B
+
+    def _replace(
+        self,
+        state: ContestState,
+        first: list[Config],
+        why: str,
+        labels: int,
+        initial: Config,
+        failures: list[Exception],
+    ) -> list[Decision]:
+        """Start a model anew, in the place of one of `first`, or else where the odds are least."""
+        decisions: list[Decision] = []
+        if first or len(state.challengers) >= self.budget - 1:
+            spare = first or [
+                c for c in self._spare(state) if state.challengers[c].move.kind != ANEW
+            ]
+            last = min(spare, key=lambda c: state.challengers[c].pairing.odds)
+            decisions.append(self.retire(state, last, eliminated=False))
+        return decisions + self._start_anew(state, why, labels, initial, failures)
+
+    def _start_anew(
+        self,
+        state: ContestState,
+        why: str | None,
+        labels: int,
+        initial: Config,
+        failures: list[Exception],
+    ) -> list[Decision]:
+        """Start the champion's configuration without what was learned before."""
         config = state.champion.with_values(**initial.values)  # tuned rates suit old models
         config = config.with_target(config.target, state.t)
         try:
@@ -94,14 +148,17 @@ class Slots:
         except Exception as error:
             failures.append(error)
             return []
-        state.anew = state.t
-        if surprised:
-            state.calm = state.t + self.lease(state.changes)
-            state.changes += 1
-            state.level = state.usual = state.recent  # evidence is in units of what is lost now
+        state.surprise.anew = state.t
         self.give(state, challenger)
-        why = "the champion's losses have changed" if surprised else None
-        return [WentLive(state.t, config, challenger.lease, why)]
+        return [WentLive(state.t, config, challenger.lease, why, labels)]
+
+    def _find_units(self, state: ContestState) -> None:
+        """Count evidence in units of the champion's usual loss; it restarts where they change."""
+        state.level = state.surprise.usual
+        for each in state.challengers.values():
+            pairing, units = each.pairing, self.evidence.clip * state.level
+            if not FEWER * units <= pairing.scale <= MORE * units:
+                pairing.restart()
 
 
 def leave(state: ContestState, c: Config, eliminated: bool) -> Decision:

@@ -14,6 +14,7 @@ from chacha.rules.contest.betting import Pairing
 from chacha.rules.contest.blending import BlendGain, Serving
 from chacha.rules.contest.rotation import Move, MoveSource
 from chacha.rules.contest.screening import CandidateWindow
+from chacha.rules.contest.surprise import Surprise
 
 __all__ = ["Challenger", "ContestState"]
 
@@ -57,16 +58,11 @@ class ContestState:
     t: int = 0  # examples
     charged: int = 0  # examples that the champion was charged for
     level: float = 0.0  # the champion's usual loss
-    usual: float = 0.0  # the same, large losses cut,
-    recent: float = 0.0  # and over the last examples only
-    calm: int = 0  # the example until which no change of the stream is looked for
-    noticed: int = -1000  # the example after which one was last noticed
-    changes: int = 0  # how often one was suspected since the last that was confirmed
-    anew: int = 0  # the example after which a model was last started anew
     challenged: int = 0  # challengers so far, for α
     decide_anyway: bool = False  # fill free slots even if nothing else is decided
     challengers: dict[Config, Challenger] = field(default_factory=dict)
     serving: Serving = field(default_factory=Serving)
+    surprise: Surprise = field(default_factory=Surprise)
 
     @property
     def B(self) -> list[Config]:
@@ -87,11 +83,12 @@ class ContestState:
     def begin_again(self) -> None:
         """Forget all that was charged, as if no model had seen an example."""
         self.charged, self.level, self.serving = 0, 0.0, Serving()
-        self.usual = self.recent = 0.0
+        self.surprise.begin_again()
         for challenger in self.challengers.values():
             challenger.begin_again()
 
     def copy(self) -> ContestState:
         """Return a copy that further steps do not change; it shares the moves."""
         challengers = {c: challenger.copy() for c, challenger in self.challengers.items()}
-        return replace(self, challengers=challengers, serving=copy(self.serving))
+        serving, surprise = copy(self.serving), copy(self.surprise)
+        return replace(self, challengers=challengers, serving=serving, surprise=surprise)

@@ -1,4 +1,4 @@
-"""Surprise: the champion's losses are suddenly unlike what they used to be.
+"""Surprise: losses are suddenly unlike what they used to be.
 
 Then the stream may have changed, and a challenger that starts anew, without what was learned
 before, is worth a slot.
@@ -8,47 +8,130 @@ Twin: native/src/rules/surprise.hpp
 
 from __future__ import annotations
 
-from chacha.rules.contest.state import ContestState
+import math
+from dataclasses import dataclass
 
-__all__ = ["LEAST", "NEVER", "SETTLES", "add_loss", "forget_losses", "is_confirmed", "is_surprised"]
+__all__ = ["EXPIRES", "LASTS", "NEVER", "Surprise"]
 
 LONG, SHORT = 2000.0, 32.0  # examples that the usual and the recent losses are averaged over
 CUT = 8.0  # usual losses; a larger one counts as that
 LARGE, SMALL = 3.0, 1.0 / 16.0  # usual losses beyond which the recent ones are a surprise
 LEAST = 200  # examples before there is something to compare with
-SETTLES = 12  # examples after which a surprise must still be one
-EXPIRES = 64  # examples after which it does not count any more
+LASTS = 12  # examples after which a surprise must still be one
+SETTLED = 700  # examples that suffice to find the level after a change
+EXPIRES = 64  # examples after which all of the last labels are from after it
 NEVER = 1 << 62
 """The example until which a contest is calm that cannot have a challenger."""
 
 
-def add_loss(state: ContestState, loss: float) -> None:
-    """Add a loss of the champion, which is finite; `state.charged` counts it already."""
-    cut = min(loss, CUT * state.usual) if state.usual > 0.0 else loss
-    share = 1.0 / state.charged
-    state.usual += max(share, 1.0 / LONG) * (cut - state.usual)
-    state.recent += max(share, 1.0 / SHORT) * (cut - state.recent)
+@dataclass(slots=True)
+class Surprise:
+    """Two series of losses, each with its usual and its recent mean.
 
+    The champion's losses grow when the stream changes. They may take long to shrink, so if labels
+    become smaller, those of the simplest predictor show it: it predicts the label before.
 
-def is_surprised(state: ContestState) -> bool:
-    """Return whether the recent losses are far above or below the usual ones."""
-    if state.charged < LEAST or state.t < state.calm or not state.usual > 0.0:
-        return False
-    return state.recent > LARGE * state.usual or state.recent < SMALL * state.usual
-
-
-def is_confirmed(state: ContestState) -> bool:
-    """Return whether a surprise was noticed some examples ago; if not, it is noticed now.
-
-    What is started anew learns on the scale of the last labels. After the pause they are all of the
-    stream as it is now, and a few wild ones are over.
+    >>> surprise = Surprise()
+    >>> for n in range(1, 1001):
+    ...     surprise.add(1.0, 2.0, charged=n)
+    >>> for n in range(1001, 1101):
+    ...     surprise.add(1.0, 0.01, charged=n)
+    >>> surprise.is_surprised(charged=1100, t=1100)
+    True
     """
-    if state.t <= state.noticed + EXPIRES:
-        return True
-    state.noticed, state.calm = state.t, state.t + SETTLES
-    return False
+
+    usual: float = 0.0  # losses of the champion
+    recent: float = 0.0
+    usual_step: float = 0.0  # of predicting the label before
+    recent_step: float = 0.0
+    since: int = 0  # examples since a change was noticed, or the level was last found;
+    total: float = 0.0  # the champion's losses on them,
+    largest: float = 0.0  # and the largest one
+    calm: int = 0  # the example until which no change is looked for
+    settles: int = NEVER  # the example after which the level is found again,
+    again: int = NEVER  # and that after which a second model is started anew
+    noticed: int = -1000  # the example after which one was last noticed
+    changes: int = 0  # how often one was suspected since the last that was confirmed
+    anew: int = 0  # the example after which a model was last started anew
+
+    def add(self, loss: float, step: float, charged: int) -> None:
+        """Add the champion's loss on an example, and that of the label before as the prediction.
+
+        The first is finite; the second is not a number if there is none. `charged` counts the
+        example already.
+        """
+        share = 1.0 / charged
+        self.usual, self.recent = _added(loss, share, self.usual, self.recent)
+        if math.isfinite(step):
+            both = _added(step, share, self.usual_step, self.recent_step)
+            self.usual_step, self.recent_step = both
+        self.since += 1
+        self.total += loss
+        self.largest = max(self.largest, loss)
+
+    def is_surprised(self, charged: int, t: int) -> bool:
+        """Return whether recent losses are far from the usual ones."""
+        if charged < LEAST or t < self.calm:
+            return False
+        larger = self.usual > 0.0 and self.recent > LARGE * self.usual
+        return larger or (self.usual_step > 0.0 and self.recent_step < SMALL * self.usual_step)
+
+    def is_confirmed(self, t: int) -> bool:
+        """Return whether a surprise was noticed some examples ago; if not, it is noticed now.
+
+        What is started anew learns on the scale of the last labels. After the pause they are all
+        of the stream as it is now, and a few wild ones are over.
+        """
+        if self.labels_are_mixed(t):
+            return True
+        self.noticed, self.calm = t, t + LASTS
+        self._forget_total()
+        return False
+
+    def labels_are_mixed(self, t: int) -> bool:
+        """Return whether some of the last labels may come from before a change."""
+        return t < self.noticed + EXPIRES
+
+    def heed(self, t: int, calm: int) -> None:
+        """Begin anew with what is usual since a change; no other is looked for until `calm`."""
+        self.usual_step = self.recent_step
+        self.calm, self.again = calm, self.noticed + EXPIRES
+        self.changes += 1
+        self.settle(t)
+
+    def settle(self, t: int) -> None:
+        """Find the level again: the champion's mean loss lately, without the largest loss.
+
+        After a change it takes the champion a while to lose what it then usually loses. So this
+        is repeated after twice as many examples, up to a thousand or so.
+        """
+        level = (self.total - self.largest) / (self.since - 1) if self.since > 1 else math.inf
+        self.usual = self.recent = level if math.isfinite(level) else self.recent
+        self.settles = t + 2 * self.since if 0 < self.since < SETTLED else NEVER
+        self._forget_total()
+
+    def crown(self, t: int, loss: float, change: bool) -> None:
+        """Begin anew with the usual loss of a new champion; `change`: that has proved a change."""
+        if math.isfinite(loss):
+            self.usual = self.recent = loss
+        if change:
+            self.changes, self.again = 0, NEVER
+        self.calm, self.anew = t + LEAST, t
+        if self.settles < NEVER:
+            self.settles = t + LASTS
+            self._forget_total()
+
+    def _forget_total(self) -> None:
+        self.since, self.total, self.largest = 0, 0.0, 0.0
+
+    def begin_again(self) -> None:
+        """Forget the champion's losses, as if no model had seen an example."""
+        self.usual = self.recent = 0.0
 
 
-def forget_losses(state: ContestState, loss: float) -> None:
-    """Begin anew with the usual loss of a new champion."""
-    state.usual = state.recent = loss
+def _added(loss: float, share: float, usual: float, recent: float) -> tuple[float, float]:
+    """Return the two means with a loss more."""
+    cut = min(loss, CUT * usual) if usual > 0.0 else loss
+    usual += max(share, 1.0 / LONG) * (cut - usual)
+    recent += max(share, 1.0 / SHORT) * (cut - recent)
+    return usual, recent
