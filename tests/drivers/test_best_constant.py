@@ -17,6 +17,7 @@ from chacha.data import parse_line
 from chacha.data.label_map import LabelMap
 from chacha.drivers.native import NativeDriver
 from chacha.drivers.python import PythonDriver
+from chacha.drivers.records import r2_of
 from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
 from chacha.rules import ProgressiveLoss
 from chacha.rules.best_constant import BestConstant
@@ -47,7 +48,7 @@ def text_for(loss: Loss, n: int = 200) -> list[str]:
     return rough_text(n, loss=loss.name)
 
 
-def naive(loss: Loss, labels: Sequence[tuple[float, float]]) -> ProgressiveLoss:
+def naive(loss: Loss, labels: Sequence[tuple[float, float]], first: int = 0) -> ProgressiveLoss:
     """Return the losses of the best constant, each from all labels before."""
     standing = ProgressiveLoss()
     for n, (y, weight) in enumerate(labels):
@@ -59,7 +60,8 @@ def naive(loss: Loss, labels: Sequence[tuple[float, float]]) -> ProgressiveLoss:
         else:
             assert isinstance(loss, (Squared, Poisson))
             raw = loss.raw(sum(w * label for label, w in before) / total if total > 0 else 0.0)
-        standing.add(loss.loss(raw, y), weight)
+        if n >= first:
+            standing.add(loss.loss(raw, y), weight)
     return standing
 
 
@@ -83,8 +85,32 @@ def test_both_drivers_charge_the_constant_of_all_labels_before(loss: Loss, rules
     first, second = (replace(model.summary(), notes=()) for model in models)
     assert first == second
     assert first.mean_loss == native.mean
-    assert first.loss is not None
-    assert first.r2 == 1.0 - first.loss / native.mean
+    (served, constant), (_, same) = (model._driver.beside_constant for model in models)
+    assert constant == same
+    assert first.r2 == 1.0 - served.mean / constant.mean
+    known = next(i for i, (_, weight) in enumerate(labels) if weight > 0) + 1
+    assert served.n == constant.n == len(lines) - known, "from the second label on"
+    later = naive(loss, labels, known)
+    assert constant.mean == pytest.approx(later.mean, rel=1e-12)
+    assert served.weight == constant.weight == later.weight
+
+
+def test_labels_far_from_0_do_not_hide_how_good_a_model_is() -> None:
+    """The first prediction is 0, for the model as for the mean."""
+    rng = random.Random(1)
+    near, far = (
+        made(NativePool, "recommended", Squared()),
+        made(NativePool, "recommended", Squared()),
+    )
+    for _ in range(300):
+        x = rng.gauss(0, 1)
+        y = 2 * x + rng.gauss(0, 0.2)
+        near.learn_one({"x": x}, y)
+        far.learn_one({"x": x}, y + 1e6)
+    r2 = near.summary().r2
+    assert r2 is not None
+    assert r2 > 0.9
+    assert far.summary().r2 == pytest.approx(r2, rel=1e-6)
 
 
 @for_losses
@@ -154,6 +180,7 @@ def test_some_losses_have_none(loss: Any) -> None:
         model.tell(ticket, 1.0)
         summary = model.run(vw_file("\n".join(rough_text(20)).encode()))
         assert model._driver.constant == ProgressiveLoss()
+        assert model._driver.beside_constant == (ProgressiveLoss(), ProgressiveLoss())
         assert (summary.mean_loss, summary.r2) == (None, None)
         assert "best constant" not in str(summary)
         assert "R²" not in str(summary)
@@ -163,6 +190,8 @@ def summary(loss_name: str, loss: float | None, mean_loss: float | None, **more:
     given: dict[str, Any] = {"metrics": {}, "baseline_loss": None, "champion": Config()}
     counts = {"examples": 7, "skipped": {}, "promotions": 0, "decisions": 0, "challengers": 0}
     given |= {**counts, "loss": loss, "loss_name": loss_name, "mean_loss": mean_loss, **more}
+    if loss is not None and mean_loss is not None:
+        given["r2"] = r2_of(ProgressiveLoss(6, loss, 1.0), ProgressiveLoss(6, mean_loss, 1.0))
     return Summary(**given)
 
 

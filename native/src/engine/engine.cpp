@@ -373,8 +373,14 @@ void Engine::charge(const Forecast* forecast) noexcept {
     baseline_standing_.add(loss_.loss(raw, y), weight);
   }
   if (loss_.has_constant()) {
-    const double raw = forecast != nullptr ? forecast->constant : constant_.raw(loss_);
-    constant_standing_.add(loss_.loss(raw, y), weight);
+    const double raw = forecast != nullptr ? forecast->constant : constant();
+    const bool known = !std::isnan(raw);
+    const double constant_loss = loss_.loss(known ? raw : BestConstant().raw(loss_), y);
+    constant_standing_.add(constant_loss, weight);
+    if (known) {
+      known_constant_.add(constant_loss, weight);
+      served_beside_constant_.add(served_loss_, weight);
+    }
     constant_.add(y, weight);
   }
   if (!(weight > 0)) return;

@@ -190,7 +190,13 @@ class Engine {
   const ProgressiveLoss& baseline_standing() const { return baseline_standing_; }
   // Of the best constant for the labels so far; never charged if the loss has none.
   const ProgressiveLoss& constant_standing() const { return constant_standing_; }
-  double constant() const { return loss_.has_constant() ? constant_.raw(loss_) : 0.0; }  // raw
+  // From the second label on, when it is known: its losses, and those of what was served.
+  const ProgressiveLoss& known_constant() const { return known_constant_; }
+  const ProgressiveLoss& served_beside_constant() const { return served_beside_constant_; }
+  // The best constant, raw; not a number before the first label, and if the loss has none.
+  double constant() const {
+    return loss_.has_constant() && constant_.weight > 0 ? constant_.raw(loss_) : std::nan("");
+  }
   double first_metric() const { return metrics_[0]; }
   double second_metric() const { return metrics_[1]; }
   std::int64_t t() const { return t_; }
@@ -275,6 +281,7 @@ class Engine {
   std::int64_t t_ = 0;
   BestConstant constant_;
   ProgressiveLoss served_, baseline_standing_, constant_standing_;
+  ProgressiveLoss known_constant_, served_beside_constant_;
   double metrics_[2] = {0.0, 0.0};
   double served_raw_ = 0.0;
   double served_loss_ = 0.0;

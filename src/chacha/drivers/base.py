@@ -16,7 +16,7 @@ from chacha.config.config import Config
 from chacha.config.derived_groups import DerivedFeatures
 from chacha.data.example import Example
 from chacha.data.label_map import LabelMap
-from chacha.drivers.records import LiveModel, Step, Summary, live_models
+from chacha.drivers.records import LiveModel, Step, Summary, live_models, r2_of
 from chacha.errors import PoolError
 from chacha.features.centring import Centre, ColumnKey
 from chacha.features.derivation import Recipe
@@ -129,6 +129,11 @@ class Driver(ABC):
 
         None is charged with a loss for which that would take memory.
         """
+
+    @property
+    @abstractmethod
+    def beside_constant(self) -> tuple[ProgressiveLoss, ProgressiveLoss]:
+        """The losses of the served predictions and of the constant, from the second label on."""
 
     @property
     @abstractmethod
@@ -253,6 +258,7 @@ class Driver(ABC):
             first_skipped=dict(first),
             notes=self._notes,
             mean_loss=constant.mean if constant.weight > 0 else None,
+            r2=r2_of(*self.beside_constant),
             label_map=label_map,
             centred=bool(self.centres()),
             is_vw=capabilities_of(self.pool).exports,

@@ -7,6 +7,7 @@ However a stream is divided, down to single examples, decisions and predictions 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple
@@ -146,6 +147,12 @@ class NativeDriver(Driver):
         return ProgressiveLoss(*self.engine.constant)
 
     @property
+    def beside_constant(self) -> tuple[ProgressiveLoss, ProgressiveLoss]:
+        """The losses of the served predictions and of the constant, from the second label on."""
+        served, constant = self.engine.beside_constant
+        return ProgressiveLoss(*served), ProgressiveLoss(*constant)
+
+    @property
     def metrics(self) -> Mapping[str, float]:
         """The weighted sums of the other reported metrics."""
         names = self.task.metrics(0.0, 0.0)
@@ -183,8 +190,9 @@ class NativeDriver(Driver):
         raw = dict(zip(models, predictions, strict=True))
         state, algorithm = self.state(), self.algorithm
         served_by, served = algorithm.served_by(state), algorithm.serve(state, raw)
-        constant, incarnations = self.engine.constant_raw, dict(self._incarnations)
-        return Forecast(raw, incarnations, served_by, served, baseline, constant)
+        constant = self.engine.constant_raw
+        known = None if math.isnan(constant) else constant
+        return Forecast(raw, dict(self._incarnations), served_by, served, baseline, known)
 
     def learn(self, example: Example, forecast: Forecast | None = None) -> Step:
         """Lines 7-17, then 5: charge the predictions, learn, decide."""
@@ -247,7 +255,8 @@ class NativeDriver(Driver):
         models, then = self.native.models, forecast.incarnations
         same = [c for c in forecast.raw if then[c] == self._incarnations.get(c)]
         raw = [(models[c], forecast.raw[c]) for c in same]
-        return raw, forecast.served, forecast.baseline or 0.0, forecast.constant or 0.0
+        constant = math.nan if forecast.constant is None else forecast.constant
+        return raw, forecast.served, forecast.baseline or 0.0, constant
 
     def _served_by(self, serving: ServingModels, decisions: Sequence[Decision]) -> Config | Blend:
         """Return which configuration served, by the model numbers before the decisions."""

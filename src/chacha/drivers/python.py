@@ -80,6 +80,7 @@ class PythonDriver(Driver):
         self._served, self._baseline = ProgressiveLoss(), ProgressiveLoss()
         self._best_constant = BestConstant.of(task.loss_function)
         self._constant = ProgressiveLoss()
+        self._beside_constant = ProgressiveLoss(), ProgressiveLoss()
         self._metrics: dict[str, float] = {}
         self._baseline_pool: LivePool | None = None
         if baseline:
@@ -114,6 +115,11 @@ class PythonDriver(Driver):
     def constant(self) -> ProgressiveLoss:
         """The losses of the best constant for the labels before each example."""
         return self._constant
+
+    @property
+    def beside_constant(self) -> tuple[ProgressiveLoss, ProgressiveLoss]:
+        """The losses of the served predictions and of the constant, from the second label on."""
+        return self._beside_constant
 
     @property
     def metrics(self) -> Mapping[str, float]:
@@ -183,7 +189,8 @@ class PythonDriver(Driver):
     ) -> Forecast:
         algorithm, state = self.algorithm, self._state
         served_by, served = algorithm.served_by(state), algorithm.serve(state, raw)
-        constant = None if self._best_constant is None else self._best_constant.raw
+        best = self._best_constant
+        constant = best.raw if best is not None and best.weight > 0 else None
         return Forecast(raw, incarnations, served_by, served, baseline, constant)
 
     def learn(self, example: Example, forecast: Forecast | None = None) -> Step:
@@ -218,9 +225,8 @@ class PythonDriver(Driver):
             baseline = pool.learn(example_for(pool, complete))[self.initial]
             baseline = baseline if forecast.baseline is None else forecast.baseline
             self._baseline.add(self.task.loss(baseline, y), weight)
-        if (best := self._best_constant) is not None and forecast.constant is not None:
-            self._constant.add(self.task.loss(forecast.constant, y), weight)
-            best.add(y, weight)
+        if (best := self._best_constant) is not None:
+            self._charge_constant(best, forecast.constant, loss, y, weight)
         then, now_live = forecast.incarnations, self._incarnations
         raw = {c: p for c, p in forecast.raw.items() if then[c] == now_live.get(c)}
         self._charge_models(complete, raw, forecast.served, y, weight)
@@ -232,6 +238,19 @@ class PythonDriver(Driver):
         decisions += self._decide(self._state)
         served = self.task.prediction(forecast.served)
         return Step(example, served, forecast.served_by, loss, decisions)
+
+    def _charge_constant(
+        self, best: BestConstant, forecast: float | None, loss: float, y: float, weight: float
+    ) -> None:
+        """Charge the best constant; `forecast` is None if no label was known, `loss` the served."""
+        raw = BestConstant(best.loss).raw if forecast is None else forecast
+        constant_loss = self.task.loss(raw, y)
+        self._constant.add(constant_loss, weight)
+        if forecast is not None:
+            served, constant = self._beside_constant
+            served.add(loss, weight)
+            constant.add(constant_loss, weight)
+        best.add(y, weight)
 
     def _charge_models(
         self,

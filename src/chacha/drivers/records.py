@@ -19,6 +19,7 @@ from chacha.rules.decisions import Decision
 from chacha.rules.paper.bounds import Bound
 from chacha.rules.paper.champion import ChampionChallengers
 from chacha.rules.paper.state import PaperState
+from chacha.rules.progressive_loss import ProgressiveLoss
 from chacha.rules.stream_facts import StreamFacts
 from chacha.vw.relabel import fresh_options
 
@@ -32,6 +33,7 @@ __all__ = [
     "derived_names",
     "label_scale_line",
     "live_models",
+    "r2_of",
 ]
 
 
@@ -134,6 +136,10 @@ class Summary:
     of the best constant for the labels before each example: their weighted mean, or for two
     classes what follows from their rate. It is None for quantile loss, and for a custom loss that
     extends no built-in one. With late labels, the constant is that of the time of the prediction.
+    `r2` is 1 - loss / loss of that constant, both from the second label on, because before the
+    first one nothing is known of the labels; with squared loss this is R². 1 is perfect, 0 is as
+    good as the best constant, and below 0 is worse. It is None without a constant, or if that lost
+    nothing.
 
     `label_shift` and `label_scale` are how the champion learns labels: less the shift, in units of
     the scale. Its learning rate is relative to this scale. They are None if labels are learned as
@@ -143,7 +149,7 @@ class Summary:
     >>> print(chacha.ChaCha.paper().run("synth:fried", limit=1))
     champion: no interactions
     same as: vw
-    served squared loss 200.435 (R² 0.000) over 1 example, 0 promotions, 45 challengers
+    served squared loss 200.435 over 1 example, 0 promotions, 45 challengers
     """
 
     examples: int
@@ -160,6 +166,7 @@ class Summary:
     first_skipped: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
     mean_loss: float | None = None
+    r2: float | None = None
     label_map: LabelMap | None = None  # how the champion learns labels; None: as they are
     centred: bool = False  # whether numeric columns are learned less a centre
     is_vw: bool = field(default=True, compare=False)  # whether VW has the learner
@@ -173,17 +180,6 @@ class Summary:
     def label_scale(self) -> float | None:
         """The scale of the champion's labels; None if it learns them as they are."""
         return None if self.label_map is None else self.label_map.scale
-
-    @property
-    def r2(self) -> float | None:
-        """1 - loss / mean_loss, over all examples; with squared loss this is R².
-
-        1 is perfect, 0 is as good as the best constant, and below 0 is worse. It is None without
-        `mean_loss`, and if that is 0.
-        """
-        if self.loss is None or self.mean_loss is None or not 0.0 < self.mean_loss < math.inf:
-            return None
-        return 1.0 - self.loss / self.mean_loss
 
     @property
     def vw_args(self) -> str | None:
@@ -227,6 +223,15 @@ class Summary:
             low, unit = self.label_map.low, self.label_map.unit
             comment += f"  # of ln(1 + (label - {low:g})/{unit:g})"
         return [f"same as: vw {args}".rstrip() + comment]
+
+
+def r2_of(served: ProgressiveLoss, constant: ProgressiveLoss) -> float | None:
+    """Return 1 - loss / loss of the best constant; None if that lost nothing.
+
+    >>> r2_of(ProgressiveLoss(2, 1.0, 2.0), ProgressiveLoss(2, 4.0, 2.0))
+    0.75
+    """
+    return 1.0 - served.mean / constant.mean if 0.0 < constant.mean < math.inf else None
 
 
 def beside_constant(loss_name: str, r2: float | None) -> str:
