@@ -135,7 +135,7 @@ void Engine::learn() {
   derivation_.derive(example_, true, *names_);
   for (const auto& bank : lanes_.banks()) bank->expand(example_, true);
   lanes_.learn(example_);
-  derivation_.observe(example_);
+  derivation_.observe(example_, centring_);
 }
 
 void Engine::set_rules(const ServedLoss& loss, const SampleComplexity& evidence) {
@@ -254,7 +254,7 @@ Status Engine::step(const Forecast* forecast) {
   if (scaled_) observe_label();
   lanes_.learn(example_);
   charge(forecast);
-  derivation_.observe(example_);
+  derivation_.observe(example_, centring_);
   if (first) keep_first_row();
   due_ = decide();
   return due_ ? Status::kDecide : Status::kFine;

@@ -16,16 +16,16 @@ std::size_t mixed(std::uint32_t group, std::uint32_t hash) {
   return (hash ^ (std::size_t{group} * 0x9e3779b97f4a7c15ULL >> 32)) * 0x9e3779b1U;
 }
 
-// If more than half of the numbers are 0, that is the centre: then most rows need no feature.
+// If more than half of the numbers are equal, that is the centre: then most rows need no feature.
 // Otherwise it is a little aside from the median, so that hardly any number is exactly there: a
-// number at the centre is no feature, and groups that are derived from its column count it as 0.
-// That is the side of the longer tail, which changes with the sign of the column.
+// number at the centre is no feature, also of groups that are derived from its column. That is the
+// side of the longer tail, which changes with the sign of the column.
 Centre centre_of(std::vector<double>& sample) {
   const Spread spread = spread_of(sample.data(), sample.size());
   if (!(spread.scale > kLeast)) return {spread.centre, 1.0};
   const double inverse = 1.0 / spread.scale;
-  const auto zeros = static_cast<std::size_t>(std::count(sample.begin(), sample.end(), 0.0));
-  if (2 * zeros > sample.size()) return {0.0, inverse};
+  const auto most = std::count(sample.begin(), sample.end(), spread.centre);
+  if (2 * static_cast<std::size_t>(most) > sample.size()) return {spread.centre, inverse};
   double tails = 0.0;
   for (const double x : sample) tails += (x - spread.centre) * inverse;
   const double aside = spread.scale * kAside;

@@ -14,6 +14,7 @@
 #include "data/example.hpp"
 #include "data/groups.hpp"
 #include "data/names.hpp"
+#include "features/centring.hpp"
 #include "features/column_stats.hpp"
 #include "features/derived_kinds.hpp"
 
@@ -60,7 +61,8 @@ class Derivation {
   // Appends one more group, for the screen. Needs derive(example, true).
   Run derive_group(Example& example, std::uint32_t group) noexcept;
   // Updates the statistics and the past. Needs derive(example, true).
-  void observe(const Example& example) noexcept;
+  // `centring`: a column that is not in the example has the number of its centre, otherwise 0.
+  void observe(const Example& example, const Centring& centring = Centring()) noexcept;
 
   // The features of a derived group of an example, by name. Needs derive.
   std::vector<std::pair<std::string, float>> named_features(Example& example, std::uint32_t group);
@@ -120,7 +122,7 @@ class Derivation {
   void reserve_more(Example& example);
   void make(Recipe& recipe, Example& example);
   SourceFeatures source_features(std::uint32_t group);
-  void remember(Recipe& recipe, const Example& example) noexcept;
+  void remember(Recipe& recipe, const Example& example, const Centring& centring) noexcept;
 
   Groups& groups_;
   std::size_t first_ = 0;

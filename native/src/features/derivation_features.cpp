@@ -49,14 +49,14 @@ void Derivation::make(Recipe& recipe, Example& example) {
   if (end > begin) example.runs.push_back({recipe.group, begin, end});
 }
 
-void Derivation::observe(const Example& example) noexcept {
+void Derivation::observe(const Example& example, const Centring& centring) noexcept {
   if (!on()) return;
   version_ += unlearned_.size();
   unlearned_.clear();
   new_sources_ = 0;
   for (std::size_t i = 0; i < given_count_; ++i) note_given(given_[i]);
   for (Recipe& recipe : recipes_) {
-    if (recipe.kind->keeps_past()) remember(recipe, example);
+    if (recipe.kind->keeps_past()) remember(recipe, example, centring);
   }
   for (std::size_t r = 0; r < example.raw_runs(); ++r) {
     const Run run = example.runs[r];
@@ -80,12 +80,18 @@ void Derivation::observe(const Example& example) noexcept {
   }
 }
 
-// Stores the values of an example in the past. A column that it does not have counts as 0.
-void Derivation::remember(Recipe& recipe, const Example& example) noexcept {
+// Stores the values of an example in the past. A column that it does not have counts as its centre.
+void Derivation::remember(Recipe& recipe, const Example& example,
+                          const Centring& centring) noexcept {
   if (recipe.source == kLabel) {
     now_[0] = example.label;
   } else {
     std::fill_n(now_.begin(), recipe.bases.size(), 0.0F);
+    const std::int32_t at = centring.on() ? source_at_[recipe.source] : -1;
+    for (std::size_t i = 0; at >= 0 && i < recipe.bases.size(); ++i) {
+      const TrackedColumn& column = sources_[static_cast<std::size_t>(at)].columns[i];
+      now_[i] = static_cast<float>(centring.of(recipe.source, column.hash).centre);
+    }
     for (std::size_t r = 0; r < example.raw_runs(); ++r) {
       const Run run = example.runs[r];
       for (std::uint32_t i = run.begin; run.group == recipe.source && i < run.end; ++i) {

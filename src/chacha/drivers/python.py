@@ -63,8 +63,8 @@ class PythonDriver(Driver):
         notes: Sequence[str] = (),
         scaling: Scaling | None = None,
     ) -> None:
-        self._derivation = Derivation(on=False)
         self._numbers = Centring()
+        self._derivation = Derivation(on=False, centring=self._numbers)
         corrects = isinstance(task.loss_function, Squared)
         self._scaled = None if scaling is None else ScaledPool(pool, corrects)
         pool = pool if self._scaled is None else self._scaled

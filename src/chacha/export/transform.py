@@ -87,7 +87,7 @@ class Transform:
         if centred:
             self._centring.set_centres(self.centres)
         self._seeds = {name: hash_name(name, 0) for name in self.groups}
-        self._derivation = Derivation()
+        self._derivation = Derivation(centring=self._centring)
         self._derivation.recipes.update(deepcopy(dict(recipes)))
 
     @classmethod

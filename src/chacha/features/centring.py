@@ -42,20 +42,20 @@ class Centre(NamedTuple):
 def centre_of(sample: list[float]) -> Centre:
     """Return the centre of a column, given the numbers of the first rows.
 
-    If more than half of them are 0, that is the centre: then most rows need no feature. Otherwise
-    it is a little aside from the median, so that hardly any number is exactly there: a number at
-    the centre is no feature, and groups that are derived from its column count it as 0. That is
+    If more than half of them are equal, that is the centre: then most rows need no feature.
+    Otherwise it is a little aside from the median, so that hardly any number is exactly there: a
+    number at the centre is no feature, also of groups that are derived from its column. That is
     the side of the longer tail, which changes with the sign of the column.
 
-    >>> centre_of([0.0, 0.0, 0.0, 4.0]), centre_of([1e9, 1e9 + 8.0])
-    (Centre(centre=0.0, inverse=0.5), Centre(centre=1000000004.00..., inverse=0.25))
+    >>> centre_of([5.0, 5.0, 5.0, 9.0]), centre_of([1e9, 1e9 + 8.0])
+    (Centre(centre=5.0, inverse=0.5), Centre(centre=1000000004.00..., inverse=0.25))
     """
     spread = spread_of(sample)
     if not spread.scale > LEAST:
         return Centre(spread.centre, 1.0)
     inverse = 1.0 / spread.scale
-    if 2 * sample.count(0.0) > len(sample):
-        return Centre(0.0, inverse)
+    if 2 * sample.count(spread.centre) > len(sample):
+        return Centre(spread.centre, inverse)
     tails = 0.0
     for x in sorted(sample):
         tails += (x - spread.centre) * inverse
@@ -103,6 +103,11 @@ class Centring:
     def turn_on(self) -> None:
         """Centre numeric columns from now on; to be called before the first example."""
         self.on = True
+
+    def at_rest(self, group: str, hashed: int) -> float:
+        """Return the number that a column has where it is left out: its centre, otherwise 0."""
+        column = self._columns.get((group, hashed))
+        return 0.0 if column is None else column.centre.centre
 
     @property
     def centres(self) -> Mapping[ColumnKey, Centre]:

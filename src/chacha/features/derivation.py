@@ -18,6 +18,7 @@ from chacha.config.derived_groups import LABEL, DerivedGroup, derived
 from chacha.config.derived_kinds import ColumnProfile, is_missing_group
 from chacha.data.example import Example, Feature
 from chacha.data.vw_text import hash_name
+from chacha.features.centring import Centring
 from chacha.features.column_stats import ColumnStats
 from chacha.features.formulas import FORMULAS, Basis, Formula, PastFormula, ValueFormula
 
@@ -101,8 +102,9 @@ class Derivation:
     [('label.1', 9.0), ('label.2', 8.0)]
     """
 
-    def __init__(self, first: int = 256, on: bool = True) -> None:
+    def __init__(self, first: int = 256, on: bool = True, centring: Centring | None = None) -> None:
         self.first, self.on = first, on
+        self._centring = Centring() if centring is None else centring
         self.recipes: dict[str, Recipe] = {}
         self._columns: dict[str, dict[int, TrackedColumn]] = {}  # by group and hash
         self._tracked = 0
@@ -224,18 +226,19 @@ class Derivation:
         for recipe in self.recipes.values():
             formula = recipe.formula
             if isinstance(formula, PastFormula):
-                _store_example(recipe, formula, example)
+                self._store_example(recipe, formula, example)
 
-
-def _store_example(recipe: Recipe, formula: PastFormula, example: Example) -> None:
-    """Add an example to a recipe's past; a column that is not in it counts as 0."""
-    group = recipe.group
-    features = example.groups.get(group.source, ())
-    now = {f.hashed: float(np.float32(example.as_read(group.source, f))) for f in features}
-    for hashed, basis in recipe.bases.items():
-        value = (example.label or 0.0) if recipe.of_label else now.get(hashed, 0.0)
-        formula.store(group.parameter, basis, recipe.clock, value)
-    recipe.clock += 1
+    def _store_example(self, recipe: Recipe, formula: PastFormula, example: Example) -> None:
+        """Add an example to a recipe's past; a column that is not in it counts as its centre."""
+        group = recipe.group
+        features = example.groups.get(group.source, ())
+        now = {f.hashed: example.as_read(group.source, f) for f in features}
+        for hashed, basis in recipe.bases.items():
+            value = example.label or 0.0
+            if not recipe.of_label:
+                value = now.get(hashed, self._centring.at_rest(group.source, hashed))
+            formula.store(group.parameter, basis, recipe.clock, float(np.float32(value)))
+        recipe.clock += 1
 
 
 def _make_basis(recipe: Recipe, hashed: int, column: TrackedColumn) -> None:
