@@ -40,6 +40,11 @@ def drifting(change: Callable[[Row, float], float]) -> Table:
     return table[:BEFORE] + [(x, change(x, y)) for x, y in table[BEFORE:]]
 
 
+def wild(n: int, at: tuple[int, ...]) -> Table:
+    """Ordinary labels, and some of 1e9."""
+    return [(x, 1e9 if i in at else y) for i, (x, y) in enumerate(ordinary(n))]
+
+
 DRIFTS: dict[str, Callable[[Row, float], float]] = {
     "times 1000": lambda x, y: 1000 * y,
     "by 1000": lambda x, y: y / 1000,
@@ -100,6 +105,11 @@ def test_the_python_driver_is_surprised_as_the_engine_is(tau: float, drift: str)
         lambda pool: drift_model(pool, loss=Quantile(tau)), drifting(DRIFTS[drift]), PlainPool
     )
     assert any(t > BEFORE for t in surprises(model)), "else it proves nothing"
+
+
+@pytest.mark.parametrize("at", [(3,), (70, 71, 72), (5, 300, 301)])
+def test_wild_labels_are_cut_in_both(at: tuple[int, ...]) -> None:
+    assert_twins(drift_model, wild(400, at))
 
 
 @pytest.mark.parametrize("drift", ["times 1000", "by 1000", "a new function"])

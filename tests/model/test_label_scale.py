@@ -246,41 +246,56 @@ def test_predictions_stay_within_the_range_of_the_labels_so_far(loss: str, kind:
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_labels_that_are_equal_for_long_and_then_differ_are_learned(seed: int) -> None:
-    """Later than by a model that begins with the first label that differs, but as well.
+    """As soon as by a model that begins with the first label that differs.
 
-    Measured (seeds 0, 1, 2), against such a model: 12, 4.3 and 19 times its loss from 300 to 600
-    rows after that label, 5.2, 1.0 and 4.4 times from 600 to 1500, the same from 1500 on. One label
-    shows the scale, and it may lie near the others.
+    Measured (seeds 0, 1, 2), against such a model: 1.21, 0.74 and 1.27 times its loss from 300 to
+    600 rows after that label, 0.61, 0.99 and 0.90 times from 600 to 1500.
     """
     table = ordinary(3500, seed)
     late = [(x, 3.25) for x, _ in table[:1000]] + table[1000:]
     track, _ = learned(ChaCha(), late)
     assert track[1:1001] == [3.25] * 1000
     fresh, _ = learned(ChaCha(), table[1000:])
-    assert mean_loss(track, late, 2500) < 1.1 * mean_loss(fresh, table[1000:], 1500)
+    assert mean_loss(track, late, 1600) < 1.1 * mean_loss(fresh, table[1000:], 600)
 
 
-@pytest.mark.parametrize("at", [1, 5, 9])
-def test_one_wild_label_among_the_first_costs_less_than_without_scaling(at: int) -> None:
-    """After an outlier of 1e9 among the first ten labels, from row 1000 on.
+def late_loss(rows: Table, rules: ContestRules | None = None) -> float:
+    """The mean loss from row 1000 on."""
+    track, _ = learned(ChaCha(rules=ContestRules() if rules is None else rules), rows)
+    return mean_loss(track, rows, 1000)
 
-    Measured (rows 1, 5, 9), in units of the labels' variance: 0.39, 0.30 and 0.26 with scaling,
-    and 0.003 without the outlier; 4.3, 2.4 and 1.0 without scaling, and 0.12 without the outlier.
+
+@pytest.mark.parametrize("at", [0, 1, 5, 9, 70, 600])
+def test_one_wild_label_spoils_nothing_for_long(at: int) -> None:
+    """After a label of 1e9, among the first or later, from row 1000 on.
+
+    Measured (rows 1, 5, 9, 70, 600), in units of the labels' variance: 0.0033, 0.0031, 0.0038,
+    0.0032 and 0.0041, and 0.0031 without it; as read 4.3, 2.4, 1.0, 1.6 and 0.53.
     """
     rng = random.Random(1)
     table: Table = []
     for _ in range(2000):
         x: Row = {"a": rng.gauss(50, 9), "b": rng.random(), "c": rng.choice("xyz")}
         table.append((x, x["a"] + 10 * x["b"] + (x["c"] == "x") + rng.gauss(0, 0.5)))
-    variance = statistics.pvariance(y for _, y in table)
     wild = [(x, 1e9 if i == at else y) for i, (x, y) in enumerate(table)]
+    assert late_loss(wild) < 1.5 * late_loss(table)
+    if at in (1, 600):
+        assert late_loss(wild) < 0.1 * late_loss(wild, ContestRules(scaling=None))
 
-    def late_loss(rules: ContestRules, rows: Table) -> float:
-        return mean_loss(learned(ChaCha(rules=rules), rows)[0], rows, 1000) / variance
 
-    assert late_loss(ContestRules(), table) < 0.01
-    assert late_loss(ContestRules(), wild) < 0.5
-    assert late_loss(ContestRules(), wild) < 0.5 * late_loss(ContestRules(scaling=None), wild)
+def test_many_wild_labels_spoil_neither_the_search_nor_the_champion() -> None:
+    """Each may be 16 times as far away as all before; a product is found between them."""
+    rng = random.Random(2)
+    table: Table = []
+    for i in range(4000):
+        x: Row = {"a": rng.gauss(0, 1), "b": rng.gauss(0, 1), "c": rng.gauss(0, 1)}
+        y = x["a"] + (3 * x["b"] * x["c"] if i > 1500 else 0.0) + rng.gauss(0, 0.3)
+        table.append((x, y))
+    wild = [(x, 1e7 if i in (900, 1300) else y) for i, (x, y) in enumerate(table)]
+    model = ChaCha()
+    track, _ = learned(model, wild)
+    assert mean_loss(track, wild, 3000) < 1.5 * mean_loss(learned(ChaCha(), table)[0], table, 3000)
+    assert model.served.mean > 1e9, "the losses that are reported are not cut"
 
 
 def test_a_label_beyond_a_float_is_refused_and_changes_nothing() -> None:

@@ -252,8 +252,10 @@ Status Engine::step(const Forecast* forecast) {
   if (grown) count_features();
   has_bases_ = has_bases_ || example_.base != 0.0;
   if (scaled_) observe_label();
+  const double y = label_of(example_);
+  if (scaled_) cut_label(example_);
   lanes_.learn(example_);
-  charge(forecast);
+  charge(y, forecast);
   derivation_.observe(example_, centring_);
   if (first) keep_first_row();
   due_ = decide();
@@ -279,6 +281,13 @@ void Engine::observe_label() noexcept {
   for (std::uint32_t model = 0; model < number_limit(); ++model) {
     if (lanes_.is_live(model)) lanes_.find_scale(model, y);
   }
+}
+
+// A label that is much farther away than all before is learned as if it were nearer.
+void Engine::cut_label(Example& example) noexcept {
+  const double y = example.target - example.base, near = reach_.cut(y);
+  if (near != y) example.target = example.base + near;
+  if (example.weight > 0.0F) reach_.observe(near);
 }
 
 void Engine::renew_scale(std::size_t last, bool log) {
@@ -327,6 +336,7 @@ void Engine::keep_first_row() noexcept {
 // again, and learn the first rows.
 void Engine::begin_again() {
   map_ = map_of_labels(first_rows_->size() + 1, false);  // with one from before, if they waited
+  reach_.begin(map_.shift, map_.scale);
   centring_.fit();
   for (std::uint32_t model = 0; model < number_limit(); ++model) {
     if (lanes_.is_live(model)) lanes_.restart(model, map_);
@@ -343,10 +353,10 @@ void Engine::begin_again() {
     again.append_derived(row.runs, row.hashes, row.values);
     if (contested_) screen_.prepare(again, groups_.size(), contest_.live());
     for (const auto& bank : lanes_.banks()) bank->expand(again, true);
+    cut_label(again);
     lanes_.learn(again);
     if (!contested_) continue;
-    const double champion = lanes_.raw(contest_.state().champion);
-    charge_contest(again, nullptr, nullptr, loss_.loss(champion, label_of(again)));
+    charge_contest(again, nullptr, nullptr, lanes_.raw(contest_.state().champion));
   }
   again_due_ = false;
   if (!first_rows_->is_full()) return;
@@ -358,8 +368,8 @@ void Engine::begin_again() {
   }
 }
 
-void Engine::charge(const Forecast* forecast) noexcept {
-  const double y = label_of(example_);
+// `y`: the label as it is; the rules see that of the example.
+void Engine::charge(double y, const Forecast* forecast) noexcept {
   const double weight = static_cast<double>(example_.weight);
   served_raw_ = forecast != nullptr ? forecast->served : served_now();
   served_loss_ = loss_.loss(served_raw_, y);
@@ -385,7 +395,7 @@ void Engine::charge(const Forecast* forecast) noexcept {
   }
   if (!(weight > 0)) return;
   if (contested_) {
-    charge_contest(example_, forecast, &derivation_, served_loss_);
+    charge_contest(example_, forecast, &derivation_, served_raw_);
     return;
   }
   const double low = observed_.low();
@@ -403,7 +413,7 @@ void Engine::charge(const Forecast* forecast) noexcept {
 
 // `derivation`: for groups that the screen looks at and no model has; null: there are none.
 void Engine::charge_contest(Example& example, const Forecast* forecast, Derivation* derivation,
-                            double served_loss) noexcept {
+                            double served) noexcept {
   const ContestState& contest = contest_.state();
   const double y = label_of(example);
   const double weight = static_cast<double>(example.weight);
@@ -431,7 +441,7 @@ void Engine::charge_contest(Example& example, const Forecast* forecast, Derivati
     losses.loss = loss_.loss(raw, y);
     losses.half = loss_.loss(champion + 0.5 * losses.distance, y);
   }
-  contest_.charge(loss_.loss(champion, y), served_loss, step_loss_, weight);
+  contest_.charge(loss_.loss(champion, y), loss_.loss(served, y), step_loss_, weight);
   double residual = loss_.residual(champion, y);
   const LabelMap& map = lanes_.map(contest.champion);
   if (scaled_) {

@@ -21,6 +21,7 @@
 #include "rules/best_constant.hpp"
 #include "rules/champion.hpp"
 #include "rules/contest.hpp"
+#include "rules/label_reach.hpp"
 #include "rules/progressive_loss.hpp"
 #include "rules/recent_labels.hpp"
 #include "rules/screen.hpp"
@@ -228,9 +229,10 @@ class Engine {
     example_.base += static_cast<double>(example_.initial);
     example_.initial = 0.0F;
   }
-  void charge(const Forecast* forecast) noexcept;
+  void charge(double y, const Forecast* forecast) noexcept;
   void charge_contest(Example& example, const Forecast* forecast, Derivation* derivation,
-                      double served_loss) noexcept;
+                      double served) noexcept;
+  void cut_label(Example& example) noexcept;
   bool is_first_row() const;
   double left_to_learn() const { return example_.target - example_.base; }
   void observe_label() noexcept;
@@ -274,6 +276,7 @@ class Engine {
   LabelMap map_;         // of a model that starts empty
   bool has_bases_ = false;
   RecentLabels labels_;
+  LabelReach reach_;
   double step_loss_ = std::nan("");        // of the label before the last as a prediction
   std::unique_ptr<FirstRows> first_rows_;  // as long as they are kept
   bool again_due_ = false;                 // the first rows are to be learned again

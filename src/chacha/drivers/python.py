@@ -28,6 +28,7 @@ from chacha.rules.contest.contest import Contest
 from chacha.rules.contest.scaling import Scaling
 from chacha.rules.contest.screen import Screen
 from chacha.rules.contest.state import ContestState
+from chacha.rules.label_reach import LabelReach
 from chacha.rules.progressive_loss import ProgressiveLoss
 from chacha.rules.recent_labels import RecentLabels
 from chacha.rules.stream_facts import ObservedStream, ScoredExample
@@ -70,7 +71,7 @@ class PythonDriver(Driver):
         pool = pool if self._scaled is None else self._scaled
         self._observed: ObservedStream
         super().__init__(algorithm, pool, task, keep_decisions, features, notes, scaling)
-        self._labels = RecentLabels()
+        self._labels, self._reach = RecentLabels(), LabelReach()
         self._step_loss = math.nan  # of the label before as the prediction
         self._first_rows = FirstRows(0 if scaling is None else scaling.rows)
         self._screen: Screen | None = None
@@ -214,8 +215,10 @@ class PythonDriver(Driver):
             supplied = example.groups.keys() - complete.groups.keys()  # as derived groups
             first_row = example.without(supplied) if supplied else example
             first_row = replace(first_row, derived=example_for(self.pool, complete).derived)
-        if self._scaled is not None and weight > 0:
-            self._observe_label(self._scaled, left)
+        if self._scaled is not None:
+            if weight > 0:
+                self._observe_label(self._scaled, left)
+            complete = self._cut_label(complete)
         now = self.pool.learn(example_for(self.pool, complete))
         decisions = self._take_unreported()
         if forecast is None:
@@ -229,7 +232,7 @@ class PythonDriver(Driver):
             self._charge_constant(best, forecast.constant, loss, y, weight)
         then, now_live = forecast.incarnations, self._incarnations
         raw = {c: p for c, p in forecast.raw.items() if then[c] == now_live.get(c)}
-        self._charge_models(complete, raw, forecast.served, y, weight)
+        self._charge_models(complete, raw, forecast.served, self._label_of(complete), weight)
         self._derivation.observe(complete)
         self._observed.columns = self._derivation.columns
         if first_row is not None:
@@ -301,6 +304,14 @@ class PythonDriver(Driver):
                 if isinstance(pool, ScaledPool):
                     pool.find_scale(y)
 
+    def _cut_label(self, example: Example) -> Example:
+        """Return the example with a label that is not much farther away than all before."""
+        y = self._label_of(example) - example.initial
+        near = self._reach.cut(y)
+        if example.weight > 0:
+            self._reach.observe(near)
+        return example if near == y else replace(example, target=example.initial + near)
+
     def _keep_first_row(self, example: Example, features: int) -> None:
         """Keep one of the first rows; if the scale is to be estimated anew, begin again."""
         rows = self._first_rows
@@ -324,6 +335,7 @@ class PythonDriver(Driver):
         pools = [pool for pool in (self.pool, self._baseline_pool) if isinstance(pool, ScaledPool)]
         for pool in pools:
             pool.begin_again(label_map)
+        self._reach.begin(label_map.shift, label_map.scale)
         algorithm, state, screen = self.algorithm, self._state, self._screen
         assert isinstance(algorithm, Contest)
         assert isinstance(state, ContestState)
@@ -331,7 +343,8 @@ class PythonDriver(Driver):
         state.begin_again()
         screen.begin_again()
         t, live, champion = state.t, len(algorithm.live(state)), state.champion
-        for example in map(self._numbers.apply, self._first_rows.rows):
+        for row in self._first_rows.rows:
+            example = self._cut_label(self._numbers.apply(row))
             y, weight = self._label_of(example), example.weight
             raw, *_ = [pool.learn(example_for(pool, example)) for pool in pools]
             self._charge_rules(self.task.score(raw, champion, raw[champion], y, weight))
