@@ -8,6 +8,7 @@
 
 #include "rules/betting.hpp"
 #include "rules/blending.hpp"
+#include "rules/surprise.hpp"
 #include "support/check.hpp"
 
 using namespace chacha;
@@ -77,4 +78,13 @@ TEST(every_field_of_a_serving_is_visited_once) {
   const auto s = numbered<Serving>();
   CHECK(s.other == 1 && s.share == 2.0 && s.max_distance == 3.0);
   CHECK(s.served_loss == 4.0 && s.champion_loss == 5.0);
+}
+
+TEST(every_field_of_a_surprise_is_visited_once) {
+  check_fields<Surprise>({"usual", "recent", "usual_step", "recent_step", "since", "total",
+                          "largest", "calm", "settles", "again", "noticed", "changes", "anew"});
+  const auto s = numbered<Surprise>();
+  CHECK(s.usual == 1.0 && s.recent == 2.0 && s.usual_step == 3.0 && s.recent_step == 4.0);
+  CHECK(s.since == 5 && s.total == 6.0 && s.largest == 7.0 && s.calm == 8 && s.settles == 9);
+  CHECK(s.again == 10 && s.noticed == 11 && s.changes == 12 && s.anew == 13);
 }

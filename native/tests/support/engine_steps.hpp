@@ -192,6 +192,10 @@ inline Step advance_rows(std::uint64_t seed) {
   };
 }
 
+inline Step scale_labels(std::size_t rows) {
+  return [rows](World& world) { world.engine.scale_labels(rows); };
+}
+
 inline std::string forecasts(World& world) {
   std::string all;
   for (const char* line : {kKnown, kUnknown, kNumbers}) {

@@ -125,7 +125,7 @@ inline std::string print_number(std::int64_t value) {
 }
 inline std::string print_number(double value) { return print("%a ", value); }
 
-// All fields of a Pairing, a BlendGain or a Serving.
+// All fields of a Pairing, a BlendGain, a Serving or a Surprise.
 template <class Value>
 std::string picture_of_fields(const Value& value) {
   std::string all;
@@ -137,7 +137,10 @@ inline std::string picture(const Contest& contest) {
   const ContestState& state = contest.state();
   std::string all = print("%u of %zu, %a %lld %d\n", state.champion, contest.live(), state.level,
                           static_cast<long long>(state.charged), state.decide_anyway);
-  all += picture_of_fields(state.serving);
+  Surprise surprise = state.surprise;
+  surprise.since = 0;  // the totals begin anew before they are used
+  surprise.total = surprise.largest = 0.0;
+  all += picture_of_fields(state.serving) + picture_of_fields(surprise);
   for (const Challenger& c : state.challengers) {
     all += print("%u %lld\n", c.model, static_cast<long long>(c.lease));
     all += picture_of_fields(c.pairing) + picture_of_fields(c.blend_gain);
@@ -188,12 +191,27 @@ inline std::string picture(Derivation& derivation, const Groups& groups) {
   return all;
 }
 
+inline std::string picture(const LabelMap& map) {
+  return print("%d %a %a %d %a %a %d %a %a %a\n", map.scaled, map.shift, map.scale, map.log,
+               map.low, map.unit, map.corrected, map.products, map.squares, map.count);
+}
+
+// How columns are centred.
+inline std::string picture(const Centring& centring, const Groups& groups) {
+  std::string all;
+  for (const Centring::View& column : centring.columns()) {
+    all += groups[column.group].name +
+           print(" %u %a %a\n", column.hash, column.centre.centre, column.centre.inverse);
+  }
+  return all;
+}
+
 // The state of an engine, for these models.
 inline std::string picture(Engine& engine, const std::vector<std::uint32_t>& models) {
   std::string all;
   for (const std::uint32_t model : models) {
     all += print("model %u\n", model) + picture(engine.dump(model)) + picture(engine.state(model));
-    all += picture(engine.standing(model));
+    all += picture(engine.standing(model)) + picture(engine.label_map(model));
   }
   all += picture(engine.served()) + picture(engine.baseline_standing());
   all += picture(engine.constant_standing()) + print("%a\n", engine.constant());
@@ -211,6 +229,7 @@ inline std::string picture(Engine& engine, const std::vector<std::uint32_t>& mod
     all += name + print(" %lld\n", static_cast<long long>(size));
   all += picture(engine.contest()) + picture(engine.screen(), engine.groups());
   all += picture(engine.derivation(), engine.groups());
+  all += picture(engine.centring(), engine.groups());
   const Record& record = engine.record();
   for (std::size_t i = 0; i < record.predictions.size(); ++i) {
     all += print("%a %a %u %u %a\n", record.predictions[i], record.labels[i], record.served_by[i],
