@@ -164,11 +164,9 @@ std::vector<Step> derived_contest() {
   return life.steps;
 }
 
-// The rules of a contest in which the champion alone is served.
+// The rules of a contest that serves blends.
 void begin_contest(World& world) {
-  Blending blending;
-  blending.champion_only = true;
-  world.engine.set_contest_rules(ServedLoss(), {}, blending, 1.0, 0.5);
+  world.engine.set_contest_rules(ServedLoss(), {}, Blending(), 1.0, 0.5);
   world.engine.record().wanted = true;
 }
 
@@ -188,7 +186,6 @@ std::vector<Step> scaled_life() {
   life.then(contest(kNever));
   life.text(5);
   life.then(learn(kMany));
-  life.lines(2);
   life.then([](World& world) { world.engine.renew_scale(12, true); });
   life.then(start(3, 18, with(0.3F, 0.5F), {{"a", "b"}}));  // of logarithms
   life.then(contest(kNever));
@@ -220,6 +217,7 @@ std::vector<Step> scaled_table() {
   life.then(start(1, 9, with(0.3F, 0.5F), {{"a", "b"}}));
   life.then(contest(kNever));
   life.then(scale_labels(6));
+  life.then([](World& world) { world.engine.centring().turn_on(); });
   life.then(advance_rows(49));
   return life.steps;
 }

@@ -107,6 +107,24 @@ def test_the_python_driver_is_surprised_as_the_engine_is(tau: float, drift: str)
     assert any(t > BEFORE for t in surprises(model)), "else it proves nothing"
 
 
+def test_a_change_while_no_change_is_looked_for_is_noticed_later() -> None:
+    """A spike, and soon after it larger labels for good."""
+    table = drifting(lambda x, y: y)[:BEFORE] + drifting(lambda x, y: 400 - y)[BEFORE : BEFORE + 20]
+    table += drifting(lambda x, y: y)[BEFORE + 20 : BEFORE + 60] + [
+        (x, 1000 * y) for x, y in drifting(lambda x, y: y)[BEFORE + 60 :]
+    ]
+    model = assert_twins(lambda pool: drift_model(pool, first_lease=100), table)
+    assert len(surprises(model)) == 2
+
+
+def test_equal_labels_for_as_long_as_the_first_rows_and_then_others_show_the_scale() -> None:
+    """The one from before is 65 rows ago when the last of the first rows comes."""
+    rows = ordinary(200)
+    table = [(x, 5.0 if i < 64 else 7.0 if i < 128 else y) for i, (x, y) in enumerate(rows)]
+    model = assert_twins(drift_model, table)
+    assert model.summary().label_scale == pytest.approx(0.25)
+
+
 @pytest.mark.parametrize("at", [(3,), (70, 71, 72), (5, 300, 301)])
 def test_wild_labels_are_cut_in_both(at: tuple[int, ...]) -> None:
     assert_twins(drift_model, wild(400, at))

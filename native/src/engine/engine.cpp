@@ -24,6 +24,7 @@ Engine::Engine(int observed_bits, const Kernel* kernel)
 std::uint32_t Engine::start(int bits, const Options& options,
                             const std::vector<std::vector<std::string>>& products, int from,
                             float damping) {
+  catch_up();
   if (bits < 1 || bits > 32) throw std::invalid_argument("a model has 1 to 32 bits");
   if (!(damping >= 0.0F && std::isfinite(damping))) {
     throw std::invalid_argument("damping is a number of at least 0");
@@ -94,6 +95,7 @@ void Engine::order_runs(const Names& names) {
 
 // Until the centres are known for good, a row is kept with all cells it was read with.
 void Engine::centre_example() {
+  catch_up();
   if (first_rows_ != nullptr) first_rows_->full() = example_;
   centring_.apply(example_);
 }
@@ -125,7 +127,7 @@ void Engine::scale_labels(std::size_t rows) {
 
 void Engine::predict() {
   take_base();
-  if (again_due_) begin_again();
+  catch_up();
   derivation_.derive(example_, false, *names_);
   for (const auto& bank : lanes_.banks()) bank->expand(example_, false);
   lanes_.predict(example_);
@@ -232,7 +234,7 @@ Status Engine::step(const Forecast* forecast) {
     throw std::logic_error("a contender was stopped, or none was set");
   }
   take_base();
-  if (again_due_) begin_again();
+  catch_up();
   if (derivation_.on()) derivation_.derive(example_, true, *names_);
   if (contested_) screen_.prepare(example_, groups_.size(), contest_.live());
   expand();
@@ -292,12 +294,13 @@ void Engine::cut_label(Example& example) noexcept {
 
 void Engine::renew_scale(std::size_t last, bool log) {
   if (!scaled_) return;
+  catch_up();
   map_ = map_of_labels(last, log);
 }
 
 // How a model learns labels, by the last ones.
 LabelMap Engine::map_of_labels(std::size_t last, bool log) const {
-  std::array<double, RecentLabels::kMost> labels;
+  std::array<double, RecentLabels::kKept> labels;
   const std::size_t n = labels_.copy(std::min(last, labels.size()), labels.data());
   LabelMap map;
   map.scaled = true;
@@ -330,6 +333,13 @@ void Engine::keep_first_row() noexcept {
     begin_again();
   } catch (const std::exception&) {
   }
+}
+
+// Begins again if there was no memory for it after the last example.
+void Engine::catch_up() {
+  if (!again_due_) return;
+  begin_again();
+  contest_.decide(t_);  // which blend serves
 }
 
 // Estimates the scale of the labels and the centres of the columns anew. Then all models begin
@@ -441,7 +451,7 @@ void Engine::charge_contest(Example& example, const Forecast* forecast, Derivati
     losses.loss = loss_.loss(raw, y);
     losses.half = loss_.loss(champion + 0.5 * losses.distance, y);
   }
-  contest_.charge(loss_.loss(champion, y), loss_.loss(served, y), step_loss_, weight);
+  contest_.charge(loss_.loss(champion, y), loss_.loss(served, y), step_loss_, weight, t_ + 1);
   double residual = loss_.residual(champion, y);
   const LabelMap& map = lanes_.map(contest.champion);
   if (scaled_) {

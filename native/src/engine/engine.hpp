@@ -240,6 +240,7 @@ class Engine {
   void centre_example();
   void keep_first_row() noexcept;
   void begin_again();
+  void catch_up();
   bool decide() noexcept;
   void count_features() noexcept;
   Status recorded_step();

@@ -49,8 +49,8 @@ bool Contest::block_ends() const {
                      [this](const auto& c) { return c.pairing.block_n + 1 >= rules_.block; });
 }
 
-void Contest::charge(double champion_loss, double served_loss, double step_loss,
-                     double weight) noexcept {
+void Contest::charge(double champion_loss, double served_loss, double step_loss, double weight,
+                     std::int64_t t) noexcept {
   const double none = weight * champion_loss;
   const double served = weight * served_loss;
   const double decay = blending_.decay;
@@ -72,7 +72,7 @@ void Contest::charge(double champion_loss, double served_loss, double step_loss,
     ++state_.charged;
     const double share = std::max(1.0 / static_cast<double>(state_.charged), 1.0 / kMemory);
     state_.level += share * (none - state_.level);
-    state_.surprise.add(none, weight * step_loss, state_.charged);
+    state_.surprise.add(none, weight * step_loss, state_.charged, t);
   }
 }
 

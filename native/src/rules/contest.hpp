@@ -64,7 +64,8 @@ class Contest {
   // One example: the losses of every challenger, then charge.
   ChallengerLosses& losses(std::size_t challenger) { return losses_[challenger]; }
   // `step_loss`: of the label before as the prediction; not a number if there is none.
-  void charge(double champion_loss, double served_loss, double step_loss, double weight) noexcept;
+  void charge(double champion_loss, double served_loss, double step_loss, double weight,
+              std::int64_t t) noexcept;
   // Whether a decision is due after example `t`. If not, the blend for the next one is chosen.
   bool decide(std::int64_t t) noexcept;
 

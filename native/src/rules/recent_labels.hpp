@@ -14,16 +14,17 @@ namespace chacha {
 class RecentLabels {
  public:
   static constexpr std::size_t kMost = 64;
-  static constexpr std::size_t kFewest = 32;  // labels that show whether they are skewed
+  static constexpr std::size_t kKept = kMost + 1;  // those, and one from before them
+  static constexpr std::size_t kFewest = 32;       // labels that show whether they are skewed
   static constexpr double kSkew = 4.0;
 
-  void add(double label) noexcept { ring_[count_++ % kMost] = label; }
+  void add(double label) noexcept { ring_[count_++ % kKept] = label; }
   std::uint64_t count() const { return count_; }
-  double last() const { return ring_[(count_ - 1) % kMost]; }
+  double last() const { return ring_[(count_ - 1) % kKept]; }
   // Copies the last labels, and returns how many there are.
   std::size_t copy(std::size_t last, double* labels) const noexcept {
     const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(count_, last));
-    for (std::size_t i = 0; i < n; ++i) labels[i] = ring_[(count_ - 1 - i) % kMost];
+    for (std::size_t i = 0; i < n; ++i) labels[i] = ring_[(count_ - 1 - i) % kKept];
     return n;
   }
   // Whether the largest labels are far from the median, and the smallest are not.
@@ -34,16 +35,10 @@ class RecentLabels {
     const double centre = spread_of(labels.data(), n).centre;  // sorts them
     return labels[n - 1] - centre > kSkew * (centre - labels[0]);
   }
-  // Of the last labels.
-  Spread spread(std::size_t last = kMost) const noexcept {
-    std::array<double, kMost> labels;
-    const std::size_t n = copy(last, labels.data());
-    return n > 0 ? spread_of(labels.data(), n) : Spread();
-  }
 
  private:
   std::uint64_t count_ = 0;  // all labels so far
-  std::array<double, kMost> ring_{};
+  std::array<double, kKept> ring_{};
 };
 
 }  // namespace chacha

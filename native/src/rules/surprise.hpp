@@ -15,10 +15,12 @@ struct Surprise {
   static constexpr std::int64_t kNever = std::int64_t{1} << 62;
 
   double usual = 0.0, recent = 0.0;            // losses of the champion
-  double usual_step = 0.0, recent_step = 0.0;  // of predicting the label before
+  double usual_step = 0.0, recent_step = 0.0;  // of predicting the label before,
+  std::int64_t steps = 0;                      // where it was not the same
   std::int64_t since = 0;                      // examples since a change was noticed;
   double total = 0.0, largest = 0.0;           // the champion's losses on them
-  std::int64_t calm = 0;                       // the example until which no change is looked for
+  std::int64_t calm = 0;                       // the example until which no change is looked for,
+  std::int64_t stays = 0;                      // and until which the usual losses stay
   std::int64_t settles = kNever;               // that after which the level is found again,
   std::int64_t again = kNever;  // and that after which a second model is started anew
   // What follows changes only with decisions.
@@ -31,10 +33,12 @@ struct Surprise {
     visit("recent", &Surprise::recent);
     visit("usual_step", &Surprise::usual_step);
     visit("recent_step", &Surprise::recent_step);
+    visit("steps", &Surprise::steps);
     visit("since", &Surprise::since);
     visit("total", &Surprise::total);
     visit("largest", &Surprise::largest);
     visit("calm", &Surprise::calm);
+    visit("stays", &Surprise::stays);
     visit("settles", &Surprise::settles);
     visit("again", &Surprise::again);
     visit("noticed", &Surprise::noticed);
@@ -42,12 +46,14 @@ struct Surprise {
     visit("anew", &Surprise::anew);
   }
 
-  // Adds the champion's loss on an example, the `charged`-th, and that of the label before as the
-  // prediction. The first is finite; the second is not a number if there is none.
-  void add(double loss, double step, std::int64_t charged) noexcept {
-    const double share = 1.0 / static_cast<double>(charged);
-    add_cut(loss, share, usual, recent);
-    if (std::isfinite(step)) add_cut(step, share, usual_step, recent_step);
+  // Adds the champion's loss on example `t`, the `charged`-th, and that of the label before as the
+  // prediction. The first is finite; the second is not a number if there is none. After a surprise
+  // the usual losses stay until the next one may be noticed: then a change in between is.
+  void add(double loss, double step, std::int64_t charged, std::int64_t t) noexcept {
+    add_cut(loss, charged, t < stays, usual, recent);
+    if (std::isfinite(step) && step > 0.0) {
+      add_cut(step, ++steps, t < stays, usual_step, recent_step);
+    }
     ++since;
     total += loss;
     largest = std::max(largest, loss);
@@ -60,12 +66,17 @@ struct Surprise {
     const bool larger = usual > 0.0 && recent > kLarge * usual;
     return larger || (usual_step > 0.0 && recent_step < kSmall * usual_step);
   }
-  void begin_again() noexcept { usual = recent = 0.0; }
+  void begin_again() noexcept {
+    usual = recent = total = largest = 0.0;
+    since = 0;
+  }
 
  private:
-  static void add_cut(double loss, double share, double& usual, double& recent) noexcept {
+  static void add_cut(double loss, std::int64_t n, bool stays, double& usual,
+                      double& recent) noexcept {
+    const double share = 1.0 / static_cast<double>(n);
     const double cut = usual > 0.0 ? std::min(loss, kCut * usual) : loss;
-    usual += std::max(share, 1.0 / kLong) * (cut - usual);
+    if (!stays) usual += std::max(share, 1.0 / kLong) * (cut - usual);
     recent += std::max(share, 1.0 / kShort) * (cut - recent);
   }
 };

@@ -297,7 +297,8 @@ TEST(the_first_rows_are_charged_again) {
     const double served = scale.centre + scale.scale * expected.engine.raw(expected.models[0]);
     const double loss = (served - rows[i].y) * (served - rows[i].y);
     level += 1.0 / static_cast<double>(i + 1) * (loss - level);
-    surprise.add(loss, std::nan(""), static_cast<std::int64_t>(i + 1));
+    const auto t = static_cast<std::int64_t>(i + 1);
+    surprise.add(loss, std::nan(""), t, t);
   }
   const ContestState& state = scaled.engine.contest().state();
   CHECK(std::fabs(state.level - level) < 1e-9 * level);

@@ -81,10 +81,12 @@ TEST(every_field_of_a_serving_is_visited_once) {
 }
 
 TEST(every_field_of_a_surprise_is_visited_once) {
-  check_fields<Surprise>({"usual", "recent", "usual_step", "recent_step", "since", "total",
-                          "largest", "calm", "settles", "again", "noticed", "changes", "anew"});
+  check_fields<Surprise>({"usual", "recent", "usual_step", "recent_step", "steps", "since", "total",
+                          "largest", "calm", "stays", "settles", "again", "noticed", "changes",
+                          "anew"});
   const auto s = numbered<Surprise>();
   CHECK(s.usual == 1.0 && s.recent == 2.0 && s.usual_step == 3.0 && s.recent_step == 4.0);
-  CHECK(s.since == 5 && s.total == 6.0 && s.largest == 7.0 && s.calm == 8 && s.settles == 9);
-  CHECK(s.again == 10 && s.noticed == 11 && s.changes == 12 && s.anew == 13);
+  CHECK(s.steps == 5 && s.since == 6 && s.total == 7.0 && s.largest == 8.0 && s.calm == 9);
+  CHECK(s.stays == 10 && s.settles == 11 && s.again == 12 && s.noticed == 13);
+  CHECK(s.changes == 14 && s.anew == 15);
 }

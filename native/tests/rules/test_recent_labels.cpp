@@ -29,13 +29,13 @@ std::vector<double> around(double centre, double unit, int n) {
 
 TEST(recent_labels_are_the_last_ones) {
   RecentLabels labels;
-  std::array<double, RecentLabels::kMost> copied{};
+  std::array<double, RecentLabels::kKept> copied{};
   CHECK_EQ(labels.copy(RecentLabels::kMost, copied.data()), std::size_t{0});
   for (std::size_t n = 1; n <= 200; ++n) {
     labels.add(static_cast<double>(n));
     CHECK_EQ(labels.count(), n);
     CHECK_EQ(labels.last(), static_cast<double>(n));
-    for (const std::size_t wanted : {std::size_t{1}, std::size_t{12}, RecentLabels::kMost}) {
+    for (const std::size_t wanted : {std::size_t{1}, std::size_t{12}, RecentLabels::kKept}) {
       copied.fill(-1.0);
       const std::size_t found = labels.copy(wanted, copied.data());
       CHECK_EQ(found, std::min(n, wanted));
@@ -43,19 +43,6 @@ TEST(recent_labels_are_the_last_ones) {
       if (found < copied.size()) CHECK_EQ(copied[found], -1.0);
     }
   }
-}
-
-TEST(the_spread_of_labels_is_that_of_the_last) {
-  CHECK_EQ(RecentLabels().spread().centre, 0.0);
-  CHECK_EQ(RecentLabels().spread().scale, 0.0);
-  RecentLabels labels;
-  for (int i = 0; i < 500; ++i) labels.add(1e9);
-  for (int i = 0; i < 64; ++i) labels.add(i < 52 ? 100.0 : i % 2 == 0 ? 6.0 : 8.0);
-  CHECK_EQ(labels.spread().centre, 100.0);
-  CHECK_EQ(labels.spread(12).centre, 7.0);
-  CHECK_EQ(labels.spread(12).scale, 1.0);
-  CHECK_EQ(labels.spread(1).centre, 8.0);
-  CHECK_EQ(labels.spread(1).scale, 0.0);
 }
 
 TEST(labels_are_skewed_if_the_largest_is_far_away_and_the_smallest_is_not) {

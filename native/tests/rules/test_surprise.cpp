@@ -19,7 +19,10 @@ struct Stream {
   Surprise surprise;
   std::int64_t t = 0;
 
-  void add(double loss, double step) { surprise.add(loss, step, ++t); }
+  void add(double loss, double step) {
+    ++t;
+    surprise.add(loss, step, t, t);
+  }
   void add(int n, double loss, double step) {
     while (n-- > 0) add(loss, step);
   }
@@ -90,7 +93,7 @@ TEST(smaller_losses_are_no_surprise) {
 }
 
 TEST(labels_that_hardly_differ_any_more_are_a_surprise) {
-  const int soon = after(1000, 1.0, 1.0).until_surprised(1.0, 0.0, 5000);
+  const int soon = after(1000, 1.0, 1.0).until_surprised(1.0, 1e-9, 5000);
   CHECK(soon >= 88 && soon <= 92);  // (31/32)^k is 1/16 at k = 87.3, and the usual one sinks
   CHECK_EQ(after(1000, 1.0, 1.0).until_surprised(1.0, 0.07, 300), -1);
   CHECK_EQ(after(1000, 1.0, 1.0).until_surprised(1.0, 50.0, 5000), -1);  // larger ones are none
@@ -149,17 +152,40 @@ TEST(a_champion_without_losses_is_never_surprised) {
   CHECK_EQ(stream.surprise.usual, 0.0);
 }
 
-TEST(only_the_level_of_the_losses_begins_again) {
+TEST(only_sums_of_the_champions_losses_begin_again) {
   Stream stream = after(400, 1.0, 2.0);
   stream.surprise.calm = 7;
   Surprise begun = stream.surprise;
   begun.begin_again();
-  CHECK(begun.usual == 0.0 && begun.recent == 0.0);
+  CHECK(begun.usual == 0.0 && begun.recent == 0.0 && begun.total == 0.0 && begun.largest == 0.0);
+  CHECK_EQ(begun.since, std::int64_t{0});
   begun.usual = stream.surprise.usual;
   begun.recent = stream.surprise.recent;
+  begun.total = stream.surprise.total;
+  begun.largest = stream.surprise.largest;
+  begun.since = stream.surprise.since;
   Surprise::each_field([&](const char*, auto field) {
     CHECK_EQ(begun.*field, stream.surprise.*field);  // all else stays
   });
+}
+
+TEST(the_usual_losses_stay_after_a_surprise_so_that_a_change_in_between_is_noticed) {
+  Stream stream = after(1000, 1.0, 2.0);
+  stream.surprise.calm = stream.surprise.stays = 2000;
+  const Surprise before = stream.surprise;
+  stream.add(900, 10.0, 0.01);
+  CHECK_EQ(stream.surprise.usual, before.usual);
+  CHECK_EQ(stream.surprise.usual_step, before.usual_step);
+  CHECK(!stream.is_surprised());
+  CHECK_EQ(stream.until_surprised(10.0, 2.0, 200), 100);
+}
+
+TEST(labels_that_equal_the_one_before_are_no_smaller_labels) {
+  Stream stream = after(1000, 1.0, 2.0);
+  stream.add(500, 1.0, 0.0);
+  CHECK(!stream.is_surprised());
+  CHECK_EQ(stream.surprise.steps, std::int64_t{1000});
+  CHECK(stream.until_surprised(1.0, 0.01, 200) > 0);
 }
 
 TEST(the_unit_of_the_losses_does_not_matter) {

@@ -41,7 +41,8 @@ inline void charge(Contest& contest, const ServedLoss& loss, const std::vector<d
     losses.loss = loss.loss(raw[i + 1], y);
     losses.half = loss.loss(champion + 0.5 * losses.distance, y);
   }
-  contest.charge(loss.loss(champion, y), loss.loss(served, y), std::nan(""), weight);
+  contest.charge(loss.loss(champion, y), loss.loss(served, y), std::nan(""), weight,
+                 contest.state().charged + 1);
 }
 
 }  // namespace chacha

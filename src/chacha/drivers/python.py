@@ -347,9 +347,9 @@ class PythonDriver(Driver):
             example = self._cut_label(self._numbers.apply(row))
             y, weight = self._label_of(example), example.weight
             raw, *_ = [pool.learn(example_for(pool, example)) for pool in pools]
+            state.t = t - 1  # they are all charged with the example that was learned last
             self._charge_rules(self.task.score(raw, champion, raw[champion], y, weight))
             screen.learn(example, self._residual(raw[champion], y), live)
-        state.t = t
 
     def _charge_rules(self, scored: ScoredExample) -> None:
         self._failures += self.algorithm.charge(self._state, scored)

@@ -18,7 +18,7 @@ SKEW = 4.0
 
 
 class RecentLabels:
-    """The last 64 labels.
+    """The last 64 labels, and one from before them.
 
     >>> labels = RecentLabels()
     >>> for label in range(100):
@@ -28,7 +28,7 @@ class RecentLabels:
     """
 
     def __init__(self) -> None:
-        self._labels: deque[float] = deque(maxlen=MOST)
+        self._labels: deque[float] = deque(maxlen=MOST + 1)
         self.are_scaled = False
         """Whether the scale of the labels is known for good; until then they are not skewed."""
 
@@ -43,7 +43,7 @@ class RecentLabels:
     @property
     def skewed(self) -> bool:
         """Whether the largest labels are far from the median, and the smallest are not."""
-        labels = self._labels
+        labels = self.last()
         if len(labels) < FEWEST or not self.are_scaled:
             return False
         centre = spread_of(labels).centre

@@ -227,7 +227,7 @@ class Contest:
         if math.isfinite(weight * champion_loss):
             state.charge_champion(weight * champion_loss)
             step = weight * scored.step_loss
-            state.surprise.add(weight * champion_loss, step, state.charged)
+            state.surprise.add(weight * champion_loss, step, state.charged, state.t)
         return failures
 
     def decide(self, state: ContestState, facts: StreamFacts) -> Outcome:

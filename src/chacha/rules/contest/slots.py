@@ -18,6 +18,7 @@ __all__ = ["ANEW", "DETHRONED", "LONGER", "Slots", "leave"]
 
 DOUBLINGS = 4  # of the first lease, at most: late changes of the stream need free slots too
 LONGER = 2  # doublings of the first lease for a dethroned champion
+PAUSES = 2  # of the pause after a surprise: the next change may be a real one
 STANDING = 16  # first leases after which a model is started anew even without a surprise
 FEWER, MORE = 0.25, 4.0  # units of evidence that it may be counted in
 DETHRONED, ANEW = "dethroned", "anew"
@@ -80,7 +81,7 @@ class Slots:
             surprise.settle(t)
             self._find_units(state)
         if surprise.is_surprised(state.charged, t) and surprise.is_confirmed(t):
-            surprise.heed(t, t + self.lease(surprise.changes))
+            surprise.heed(t, t + self.lease(min(surprise.changes, PAUSES)))
             self._find_units(state)
             decisions = self._retire_mixed(state)
             anew = [c for c in self._spare(state) if state.challengers[c].move.kind == ANEW]

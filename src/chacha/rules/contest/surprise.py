@@ -33,37 +33,41 @@ class Surprise:
 
     >>> surprise = Surprise()
     >>> for n in range(1, 1001):
-    ...     surprise.add(1.0, 2.0, charged=n)
+    ...     surprise.add(1.0, 2.0, charged=n, t=n)
     >>> for n in range(1001, 1101):
-    ...     surprise.add(1.0, 0.01, charged=n)
+    ...     surprise.add(1.0, 0.01, charged=n, t=n)
     >>> surprise.is_surprised(charged=1100, t=1100)
     True
     """
 
     usual: float = 0.0  # losses of the champion
     recent: float = 0.0
-    usual_step: float = 0.0  # of predicting the label before
+    usual_step: float = 0.0  # of predicting the label before,
     recent_step: float = 0.0
+    steps: int = 0  # where it was not the same
     since: int = 0  # examples since a change was noticed, or the level was last found;
     total: float = 0.0  # the champion's losses on them,
     largest: float = 0.0  # and the largest one
-    calm: int = 0  # the example until which no change is looked for
+    calm: int = 0  # the example until which no change is looked for,
+    stays: int = 0  # and until which the usual losses stay
     settles: int = NEVER  # the example after which the level is found again,
     again: int = NEVER  # and that after which a second model is started anew
     noticed: int = -1000  # the example after which one was last noticed
     changes: int = 0  # how often one was suspected since the last that was confirmed
     anew: int = 0  # the example after which a model was last started anew
 
-    def add(self, loss: float, step: float, charged: int) -> None:
+    def add(self, loss: float, step: float, charged: int, t: int) -> None:
         """Add the champion's loss on an example, and that of the label before as the prediction.
 
-        The first is finite; the second is not a number if there is none. `charged` counts the
-        example already.
+        The first is finite; the second is not a number if there is none. `charged` and `t` count
+        the example already. After a surprise the usual losses stay until the next one may be
+        noticed: then a change in between is.
         """
-        share = 1.0 / charged
-        self.usual, self.recent = _added(loss, share, self.usual, self.recent)
-        if math.isfinite(step):
-            both = _added(step, share, self.usual_step, self.recent_step)
+        stays = t < self.stays
+        self.usual, self.recent = _added(loss, charged, stays, self.usual, self.recent)
+        if math.isfinite(step) and step > 0.0:
+            self.steps += 1
+            both = _added(step, self.steps, stays, self.usual_step, self.recent_step)
             self.usual_step, self.recent_step = both
         self.since += 1
         self.total += loss
@@ -95,18 +99,31 @@ class Surprise:
     def heed(self, t: int, calm: int) -> None:
         """Begin anew with what is usual since a change; no other is looked for until `calm`."""
         self.usual_step = self.recent_step
-        self.calm, self.again = calm, self.noticed + EXPIRES
+        self.calm = self.stays = calm
+        self.again = self.noticed + EXPIRES
         self.changes += 1
-        self.settle(t)
+        level = self._level()
+        self.usual = self.recent = level if math.isfinite(level) else self.recent
+        self._settle_later(t)
 
     def settle(self, t: int) -> None:
         """Find the level again: the champion's mean loss lately, without the largest loss.
 
         After a change it takes the champion a while to lose what it then usually loses. So this
-        is repeated after twice as many examples, up to a thousand or so.
+        is repeated after twice as many examples, up to a thousand or so. If it loses much more
+        instead, the stream has changed again, and that is looked for at once.
         """
-        level = (self.total - self.largest) / (self.since - 1) if self.since > 1 else math.inf
-        self.usual = self.recent = level if math.isfinite(level) else self.recent
+        level = self._level()
+        if self.usual > 0.0 and level > LARGE * self.usual:
+            self.calm = min(self.calm, t)
+        elif math.isfinite(level):
+            self.usual = self.recent = level
+        self._settle_later(t)
+
+    def _level(self) -> float:
+        return (self.total - self.largest) / (self.since - 1) if self.since > 1 else math.inf
+
+    def _settle_later(self, t: int) -> None:
         self.settles = t + 2 * self.since if 0 < self.since < SETTLED else NEVER
         self._forget_total()
 
@@ -116,7 +133,7 @@ class Surprise:
             self.usual = self.recent = loss
         if change:
             self.changes, self.again = 0, NEVER
-        self.calm, self.anew = t + LEAST, t
+        self.calm, self.stays, self.anew = t + LEAST, t, t
         if self.settles < NEVER:
             self.settles = t + LASTS
             self._forget_total()
@@ -127,11 +144,13 @@ class Surprise:
     def begin_again(self) -> None:
         """Forget the champion's losses, as if no model had seen an example."""
         self.usual = self.recent = 0.0
+        self._forget_total()
 
 
-def _added(loss: float, share: float, usual: float, recent: float) -> tuple[float, float]:
-    """Return the two means with a loss more."""
-    cut = min(loss, CUT * usual) if usual > 0.0 else loss
-    usual += max(share, 1.0 / LONG) * (cut - usual)
+def _added(loss: float, n: int, stays: bool, usual: float, recent: float) -> tuple[float, float]:
+    """Return the two means with a loss more, the n-th."""
+    share, cut = 1.0 / n, min(loss, CUT * usual) if usual > 0.0 else loss
+    if not stays:
+        usual += max(share, 1.0 / LONG) * (cut - usual)
     recent += max(share, 1.0 / SHORT) * (cut - recent)
     return usual, recent
