@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import json
+import math
 import os
 import pty
+import random
 import re
 import shlex
 import signal
@@ -434,3 +436,17 @@ def test_a_terminal_gets_a_bar_with_the_time_left(tmp_path: Path) -> None:
 def test_version_and_help() -> None:
     assert cli("--version").stdout.strip() == chacha.__version__
     assert "--budget" in cli("run", "--help").stdout
+
+
+def test_a_written_champion_of_logarithms_is_said_to_be_one(tmp_path: Path) -> None:
+    rng, lines = random.Random(1), []
+    for _ in range(6000):
+        a, b = rng.gauss(0, 1), rng.gauss(0, 1)
+        lines.append(f"{math.exp(0.5 * (a + b) + rng.gauss(0, 0.05))!r} |a a:{a!r} |b b:{b!r}\n")
+    source, model = tmp_path / "heavy.vw", tmp_path / "champion.vw"
+    source.write_text("".join(lines))
+    done = cli("run", str(source), "--to-vw", str(model))
+    assert "target log" in done.stderr
+    assert f"{model} predicts ln(1 + (label - " in done.stderr
+    done = cli("run", str(source), "--as-read", "--to-vw", str(model))
+    assert "predicts ln" not in done.stderr

@@ -122,7 +122,7 @@ def test_equal_labels_for_as_long_as_the_first_rows_and_then_others_show_the_sca
     rows = ordinary(200)
     table = [(x, 5.0 if i < 64 else 7.0 if i < 128 else y) for i, (x, y) in enumerate(rows)]
     model = assert_twins(drift_model, table)
-    assert model.summary().label_scale == pytest.approx(0.25)
+    assert model.summary().label_scale == pytest.approx(2 / math.sqrt(65))
 
 
 @pytest.mark.parametrize("at", [(3,), (70, 71, 72), (5, 300, 301)])

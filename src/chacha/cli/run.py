@@ -154,7 +154,7 @@ def run(
     about = {"source": stream.name, "version": chacha.__version__, "settings": settings}
     outputs = RunOutputs(predictions, save_decisions, json, about)
     if to_vw is not None:
-        outputs.at_end(lambda: model.to_vw(to_vw))
+        outputs.at_end(lambda: _write_vw(model, to_vw, display))
     if not _follow(chunks, model, display, outputs, about):
         display.print_line(f"interrupted after {model.examples} examples")
         raise typer.Exit(1)
@@ -199,6 +199,17 @@ def _follow(
         display.finish()
         outputs.finish(_result(model, about, time.perf_counter() - began, cpu_seconds() - cpu))
     return True
+
+
+def _write_vw(model: ChaCha, path: str, display: RunDisplay) -> None:
+    """Write the champion, and say so if it predicts logarithms."""
+    model.to_vw(path)
+    label_map = model.summary().label_map
+    if label_map is not None and label_map.logarithm:
+        display.print_line(
+            f"{path} predicts ln(1 + (label - {label_map.low:g})/{label_map.unit:g}), as the "
+            "champion learns it; chacha transform writes such labels"
+        )
 
 
 def _result(model: ChaCha, about: dict[str, Any], seconds: float, cpu: float) -> dict[str, Any]:

@@ -147,7 +147,7 @@ class Contest:
 
     @property
     def _slots(self) -> Slots:
-        return Slots(self.budget, self.rules.first_lease, self.rules.evidence)
+        return Slots(self.budget, self.rules.first_lease, self.rules.evidence, self.initial)
 
     def start(self) -> ContestState:
         """Return the state before the first example."""
@@ -239,10 +239,10 @@ class Contest:
             decisions = self._promote(state, best, failures)
         else:
             decisions = [d for c in state.B for d in self._decide_on(state, c)]
-        changes = self._slots.heed_changes(state, self.initial, failures)
+        changes = self._slots.heed_changes(state, failures)
         if decisions or changes or state.decide_anyway:
             state.decide_anyway = False
-            decisions += changes or self._slots.start_standing(state, self.initial, failures)
+            decisions += changes or self._slots.start_standing(state, failures)
             decisions += self._fill(state, facts, failures)
         gains = {c: challenger.blend_gain for c, challenger in state.challengers.items()}
         state.serving.choose(self.rules.blending, gains, state.charged)

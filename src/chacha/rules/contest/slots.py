@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from chacha.config.config import Config
 from chacha.errors import ConfigError
@@ -38,6 +38,7 @@ class Slots:
     budget: int
     first_lease: int
     evidence: PairedBetting
+    initial: Config = field(default_factory=Config)
 
     def lease(self, tried: int) -> int:
         """Return the first lease of a challenger whose move was tried so often."""
@@ -69,12 +70,11 @@ class Slots:
             state.moves.ended(move, n, eliminated, self.rests(state, move, eliminated))
         return leave(state, c, eliminated)
 
-    def heed_changes(
-        self, state: ContestState, initial: Config, failures: list[Exception]
-    ) -> list[Decision]:
-        """Start a model anew after a surprise, and a second one when more labels show their scale.
+    def heed_changes(self, state: ContestState, failures: list[Exception]) -> list[Decision]:
+        """Start a model anew after a surprise, and others when more labels show their scale.
 
-        Evidence is counted in other units from then on.
+        Those are the champion's configuration and the initial one, which may learn sooner. Evidence
+        is counted in other units from then on.
         """
         surprise, t = state.surprise, state.t
         if t >= surprise.settles:
@@ -84,23 +84,34 @@ class Slots:
             surprise.heed(t, t + self.lease(min(surprise.changes, PAUSES)))
             self._find_units(state)
             decisions = self._retire_mixed(state)
-            anew = [c for c in self._spare(state) if state.challengers[c].move.kind == ANEW]
-            return decisions + self._replace(state, anew, CHANGED, LASTS, initial, failures)
+            if anew := self._spare(state, anew=True):
+                decisions.append(self._retire_least(state, anew))
+            elif self._is_full(state):
+                decisions.append(self._retire_least(state, self._spare(state, anew=False)))
+            config = self._anew(state, state.champion)
+            return decisions + self._start_anew(state, config, CHANGED, LASTS, failures)
+        decisions = []
         if t >= surprise.again:
             surprise.again = NEVER
-            others = [c for c in self._spare(state) if state.challengers[c].move.kind != ANEW]
-            if others or len(state.challengers) < self.budget - 1:
-                return self._replace(state, [], SETTLED, EXPIRES, initial, failures)
-        return []
+            both = (self._anew(state, each) for each in (state.champion, self.initial))
+            for config in dict.fromkeys(both):
+                if self._is_full(state):
+                    if not (others := self._spare(state, anew=False)):
+                        break
+                    decisions.append(self._retire_least(state, others))
+                decisions += self._start_anew(state, config, SETTLED, EXPIRES, failures)
+        return decisions
 
-    def start_standing(
-        self, state: ContestState, initial: Config, failures: list[Exception]
-    ) -> list[Decision]:
+    def start_standing(self, state: ContestState, failures: list[Exception]) -> list[Decision]:
         """Start a model anew if a slot is free and none was started for long."""
         long_ago = state.t >= state.surprise.anew + STANDING * self.first_lease
-        if long_ago and 0 < len(state.challengers) < self.budget - 1:
-            return self._start_anew(state, None, EXPIRES, initial, failures)
+        if long_ago and state.challengers and not self._is_full(state):
+            config = self._anew(state, state.champion)
+            return self._start_anew(state, config, None, EXPIRES, failures)
         return []
+
+    def _is_full(self, state: ContestState) -> bool:
+        return len(state.challengers) >= self.budget - 1
 
     def _retire_mixed(self, state: ContestState) -> list[Decision]:
         """Retire those that learn the scale of labels from before and after a change."""
@@ -110,40 +121,33 @@ class Slots:
             if each.move.kind == TARGET and each.pairing.n <= EXPIRES
         ]
 
-    def _spare(self, state: ContestState) -> list[Config]:
-        """Return the challengers that may make room: not the one that serves, if possible."""
-        return [c for c in state.B if c != state.serving.other] or state.B
+    def _spare(self, state: ContestState, anew: bool) -> list[Config]:
+        """Return the challengers that may make room: not the one that serves, if possible.
 
-    def _replace(
-        self,
-        state: ContestState,
-        first: list[Config],
-        why: str,
-        labels: int,
-        initial: Config,
-        failures: list[Exception],
-    ) -> list[Decision]:
-        """Start a model anew, in the place of one of `first`, or else where the odds are least."""
-        decisions: list[Decision] = []
-        if first or len(state.challengers) >= self.budget - 1:
-            spare = first or [
-                c for c in self._spare(state) if state.challengers[c].move.kind != ANEW
-            ]
-            last = min(spare, key=lambda c: state.challengers[c].pairing.odds)
-            decisions.append(self.retire(state, last, eliminated=False))
-        return decisions + self._start_anew(state, why, labels, initial, failures)
+        `anew`: those that were started anew, otherwise the others.
+        """
+        spare = [c for c in state.B if c != state.serving.other] or state.B
+        return [c for c in spare if (state.challengers[c].move.kind == ANEW) == anew]
+
+    def _retire_least(self, state: ContestState, some: list[Config]) -> Decision:
+        """Retire the challenger with the least odds among some."""
+        least = min(some, key=lambda c: state.challengers[c].pairing.odds)
+        return self.retire(state, least, eliminated=False)
+
+    def _anew(self, state: ContestState, config: Config) -> Config:
+        """Return a configuration for a model that starts without what was learned before."""
+        config = config.with_values(**self.initial.values)  # tuned rates suit old models
+        return config.with_target(state.champion.target, state.t)
 
     def _start_anew(
         self,
         state: ContestState,
+        config: Config,
         why: str | None,
         labels: int,
-        initial: Config,
         failures: list[Exception],
     ) -> list[Decision]:
-        """Start the champion's configuration without what was learned before."""
-        config = state.champion.with_values(**initial.values)  # tuned rates suit old models
-        config = config.with_target(config.target, state.t)
+        """Give a model that starts without what was learned before a slot."""
         try:
             challenger = self.make_challenger(state, Move(ANEW, "", config))
         except Exception as error:
