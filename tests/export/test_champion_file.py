@@ -53,7 +53,7 @@ def lines(count: int, seed: int, shift: float, scale: float, wide: bool = False)
         x, k = rng.gauss(0, 1), rng.randrange(5)
         z = x * (1 + 0.5 * (k == 2)) + 0.3 * k + rng.gauss(0, 0.3)
         if wide and i < 2:
-            z, x = (40.0, 0.1) if (i == 0) == (shift >= 0) else (-40.0, 0.1)
+            z, x = (14.0, 0.1) if (i == 0) == (shift >= 0) else (-14.0, 0.1)
         label = show_exactly(shift + scale * z)[0]
         weight = " 0.5" if i % 9 == 8 else ""
         yield f"{label}{weight} |a x:{x:.5f} |b k{k} |c u:{rng.random():.4f} w{rng.randrange(30)}"
@@ -168,7 +168,7 @@ def test_the_command_line_is_the_champion_from_scratch(
     for line in stream[100:]:
         body = line[line.index("|") :]
         known = label_map(model)
-        size = abs(known.shift) + 40 * known.scale  # of the first two labels
+        size = abs(known.shift) + 14 * known.scale  # of the first two labels
         assert vw.predict(body) == pytest.approx(says(model, body), rel=0, abs=512 * STEP * size)
         vw.learn(line)
         model.learn_one(line)

@@ -596,7 +596,7 @@ def test_any_content_of_the_file_is_accepted_or_refused(tmp_path: Path) -> None:
         ({"config": {"values": {}}}, "it is damaged: not a configuration"),
         ({"labels": {"shift": 1.0, "scale": -1.0}}, "it is damaged: the scale of the labels must"),
         ({"labels": {"shift": 1.0, "scale": 1e-9}}, r"float32 cannot hold labels so far from 0"),
-        ({"centres": [{"group": "t", "hash": 5, "centre": 1, "inverse": 0.0}]}, "it is damaged: "),
+        ({"centres": [{"group": "t", "hash": 5, "centre": 1, "inverse": -0.5}]}, "it is damaged: "),
         ({"centres": [CENTRE, CENTRE]}, "it is damaged: the hash 5 of t is too large, or occurs"),
         ({"centres": [{**CENTRE, "centre": math.nan}]}, "it is damaged: a centre is nan, not a f"),
     ],

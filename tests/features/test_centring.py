@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 import random
 from collections.abc import Callable
@@ -24,7 +25,16 @@ from tests.support.derived_runs import Row, Table, fast_model
 from tests.support.fast_rules import PlainPool
 from tests.support.models import contest_model
 from tests.support.native_runs import state
-from tests.support.scaled_runs import WAYS, chunks, keen_model, learned, mean_loss, mixed
+from tests.support.scaled_runs import (
+    TARGET,
+    WAYS,
+    as_arrow,
+    chunks,
+    keen_model,
+    learned,
+    mean_loss,
+    mixed,
+)
 
 FLOAT32 = st.floats(width=32, allow_nan=False, allow_infinity=False)
 
@@ -180,9 +190,53 @@ def test_both_drivers_find_the_same_centres(n: int) -> None:
             WAYS[way](model, table)
             found.append([each for each in driver_centres(model) if each[2:] != (0.0, 1.0)])
     assert all(centres == found[0] for centres in found)
-    groups = [group for group, *_ in found[0]]
-    assert {"time", "mostly", "holes", "same", "when", "pair"} <= set(groups)
-    assert not {"never", "color"} & set(groups)
+    inverses = {group: inverse for group, *_, inverse in found[0]}
+    assert {"time", "mostly", "holes", "same", "when", "pair"} <= inverses.keys()
+    assert inverses.get("never") == (0.0 if n >= 64 else None), "left out until it has a number"
+    assert "color" not in inverses
+
+
+def late(start: float) -> Table:
+    """A number, a boolean and a date that the first rows do not have, and half of the others."""
+    rng, table = random.Random(4), Table()
+    for i in range(400):
+        value, other = rng.gauss(0, 1), rng.gauss(0, 1)
+        there = i > 80 and rng.random() < 0.5
+        x: Row = {"a": rng.gauss(0, 1), "late": start + value if there else None}
+        x["flag"] = other > 0 if there else None
+        x["when"] = dt.datetime(2026, 1, 1 + i % 28) if i > 80 else None
+        y = x["a"] + (2 * value + (other > 0) if there else 0.0)
+        table.append((x, y + rng.gauss(0, 0.1)))
+    return table
+
+
+@pytest.mark.parametrize("way", ["dicts", "tickets", "a table"])
+def test_a_column_without_a_number_in_the_first_rows_is_centred_at_its_first_one(way: str) -> None:
+    """Wherever its zero is; natively as in Python, one by one and in chunks."""
+    near, far = (keen_model() for _ in range(2))
+    track = WAYS[way](near, late(0.0))
+    assert mean_loss(track, late(0.0), 200) < 0.4
+    assert WAYS[way](far, late(2.0**20)) == pytest.approx(track, abs=1e-3)
+    python = keen_model(PlainPool())
+    assert WAYS["dicts"](python, late(0.0)) == track
+    known = [[c for c in driver_centres(model) if c[-1] > 0.0] for model in (python, near)]
+    assert known[0] == known[1], "a date has no number of its own name"
+    for size in (1, 7, 64):
+        cut = keen_model()
+        ends = iter(range(size, 400 + size, size))
+        until = lambda ends=ends: next(ends, 10**6)  # noqa: E731
+        assert chunks(cut, as_arrow(late(0.0)), TARGET, until=until) == track
+
+
+def test_predictions_do_not_centre_a_late_column() -> None:
+    rows = late(100.0)
+    model, looked_at = keen_model(), keen_model()
+    for x, y in rows[:200]:
+        looked_at.predict_one({"a": 0.0, "late": 1e9, "flag": True, "when": None})
+        assert looked_at.predict_one(x) == model.predict_one(x)
+        model.learn_one(x, y)
+        looked_at.learn_one(x, y)
+    assert driver_centres(model) == driver_centres(looked_at)
 
 
 # What is learned
@@ -253,6 +307,7 @@ KINDS: dict[str, tuple[Callable[[random.Random, int], Any], float]] = {
     "never there": (lambda rng, i: None, 0.0),
     "empty now and then": (lambda rng, i: None if rng.random() < 0.2 else rng.gauss(100, 1), 100.0),
     "empty at first": (lambda rng, i: None if i < 80 else rng.gauss(2, 1), 0.0),
+    "far from 0, empty at first": (lambda rng, i: None if i < 80 else rng.gauss(1e6, 1), 1e6),
 }
 """The cells of a column, and what an empty one counts as in the label."""
 

@@ -45,7 +45,8 @@ struct Example {
   Pod<Run> runs;         // including empty ones, before order_runs
   Pod<std::uint32_t> hashes;  // of all features
   Pod<float> values;
-  Pod<double> read;  // of all raw features, or of none
+  Pod<double> read;              // of all raw features, or of none
+  std::vector<NumberCell> late;  // the first numbers of columns that had none; left out otherwise
 
   // What a raw feature is before it is centred; within the range of floats.
   double as_read(std::size_t i) const {
@@ -125,6 +126,7 @@ struct Example {
     hashes.clear();
     values.clear();
     read.clear();
+    late.clear();
   }
 
   void open(std::uint32_t group, unsigned char letter) {
@@ -160,7 +162,8 @@ struct Example {
 
   // The memory beside the object itself.
   std::size_t bytes() const {
-    return bytes_of(runs, hashes, values, read, old_runs_, old_hashes_, old_values_, old_read_);
+    return bytes_of(runs, hashes, values, read, late, old_runs_, old_hashes_, old_values_,
+                    old_read_);
   }
 
   // Brings the runs into VW's order: groups of one first letter together, letters in order of

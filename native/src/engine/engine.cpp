@@ -259,6 +259,8 @@ Status Engine::step(const Forecast* forecast) {
   lanes_.learn(example_);
   charge(y, forecast);
   derivation_.observe(example_, centring_);
+  if (example_.weight > 0.0F) centring_.settle(example_.late);
+  example_.late.clear();
   if (first) keep_first_row();
   due_ = decide();
   return due_ ? Status::kDecide : Status::kFine;

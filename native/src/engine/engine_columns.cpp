@@ -6,7 +6,9 @@
 namespace chacha {
 
 bool Engine::read_row(const ColumnBlock& block, std::size_t row, std::size_t end) {
-  if (first_rows_ == nullptr) return rows_.read(row, end, example_, empty_);
+  if (first_rows_ == nullptr && !rows_.has_late_number(row)) {
+    return rows_.read(row, end, example_, empty_);
+  }
   if (!centring_.on()) {
     const bool good = rows_.read(row, end, example_, empty_);
     first_rows_->full() = example_;

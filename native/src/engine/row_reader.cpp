@@ -147,22 +147,41 @@ void RowReader::find_centres() {
   if (tile_.centres.size() == tile_.columns.size() && tile_.centring == centring_.version()) return;
   tile_.centres.assign(tile_.columns.size(), Centre());
   tile_.cell_values.assign(tile_.columns.size(), {});
+  tile_.late.clear();
+  tile_.rows = 0;  // what was copied is centred otherwise
   for (const auto& [part, begin] : tile_.parts) {
     for (std::size_t i = 0; i < part->columns.size(); ++i) {
       const Column& column = part->columns[i];
       if (column.has_numbers()) {
         tile_.centres[begin + i] = centring_.of(part->group, column.hash);
+        if (tile_.centres[begin + i].inverse == 0.0)
+          tile_.late.push_back(begin + static_cast<std::uint32_t>(i));
       } else if (column.has_numeric_cells()) {
         std::vector<float>& values = tile_.cell_values[begin + i];
+        bool late = false;
         for (std::size_t k = 0; k < column.values.size(); ++k) {
           const Centre centre = centring_.of(part->group, column.hashes[k]);
           const float value = centred(centre, column.cell_numbers[k]);
+          late |= centre.inverse == 0.0;
           values.push_back(is_there(value) ? value : kAbsent);
         }
+        if (late) tile_.late.push_back(begin + static_cast<std::uint32_t>(i));
       }
     }
   }
   tile_.centring = centring_.version();
+}
+
+// Whether a column may have its first number.
+bool RowReader::has_late_number(std::size_t row) {
+  if (!centring_.on()) return false;
+  find_centres();
+  return std::any_of(tile_.late.begin(), tile_.late.end(), [&](std::uint32_t number) {
+    const Column& column = *tile_.columns[number];
+    if (!column.has_numbers()) return column.cell_of[row] >= 0;
+    const double x = column.number(row);
+    return x == x;
+  });
 }
 
 bool RowReader::read_all(std::size_t row, Example& example) {
@@ -440,10 +459,10 @@ void RowReader::add_given(std::size_t row) {
 }
 
 std::size_t RowReader::bytes() const {
-  std::size_t total =
-      bytes_of(tile_.parts, tile_.parts_by_letter, tile_.given, tile_.columns, tile_.numbers,
-               tile_.read, tile_.centres, tile_.cell_values, tile_.table_parts, tile_.seen,
-               tile_.hash_of, tile_.presence, tile_.present, tile_.left_out, tile_.empty_groups);
+  std::size_t total = bytes_of(tile_.parts, tile_.parts_by_letter, tile_.given, tile_.columns,
+                               tile_.numbers, tile_.read, tile_.centres, tile_.late,
+                               tile_.cell_values, tile_.table_parts, tile_.seen, tile_.hash_of,
+                               tile_.presence, tile_.present, tile_.left_out, tile_.empty_groups);
   for (const Bank::TablePart& part : tile_.table_parts) total += bytes_of(part.hashes);
   return total;
 }

@@ -36,6 +36,7 @@ class RowReader {
   // Reads a row with all its cells, before numbers are centred: one of the first rows, whose cells
   // the centres come from. The caller does what is left to be done.
   bool read_all(std::size_t row, Example& example);
+  bool has_late_number(std::size_t row);
   // Adds the cells of derived groups, which only some models use: they do not change the row's
   // shape.
   void add_given(std::size_t row);
@@ -79,6 +80,7 @@ class RowReader {
     Pod<float> numbers;
     Pod<double> read;                             // the same before they were centred
     std::vector<Centre> centres;                  // by column
+    std::vector<std::uint32_t> late;              // columns that had no number yet
     std::vector<std::vector<float>> cell_values;  // by column: centred, of numeric cells
     std::uint64_t centring = 0;                   // its version
     bool all_numbers = false;                     // and groups of one letter are neighbours

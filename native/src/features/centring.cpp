@@ -76,7 +76,11 @@ void Centring::apply(Example& example) const {
     for (std::uint32_t i = run.begin; i < run.end; ++i) {
       float value = example.values[i];
       const double x = example.read[i];
-      if (is_number(x)) value = of(run.group, example.hashes[i]).of(x);
+      if (is_number(x)) {
+        const Centre centre = of(run.group, example.hashes[i]);
+        value = centre.of(x);
+        if (centre.inverse == 0.0) example.late.push_back({run.group, 0, example.hashes[i], x});
+      }
       if (!is_there(value)) continue;
       example.hashes[n] = example.hashes[i];
       example.values[n] = value;
@@ -127,8 +131,19 @@ void Centring::fit() {
 
 void Centring::finish() noexcept {
   finished_ = true;
-  for (Column& column : columns_) column.sample = std::vector<double>();
+  for (Column& column : columns_) {
+    if (column.given == rows_ && column.sample.empty()) column.centre = {0.0, 0.0};
+    column.sample = std::vector<double>();
+  }
   ++version_;
+}
+
+void Centring::settle(const std::vector<NumberCell>& late) noexcept {
+  for (const NumberCell& cell : late) {
+    Column& column = columns_[find(cell.group, cell.hash)];
+    if (column.centre.inverse == 0.0) column.centre = {cell.number, 1.0};  // else it is there twice
+    ++version_;
+  }
 }
 
 std::vector<Centring::View> Centring::columns() const {

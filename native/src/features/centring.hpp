@@ -16,7 +16,7 @@ namespace chacha {
 // How a column is learned: (x - centre)·inverse.
 struct Centre {
   double centre = 0.0;
-  double inverse = 1.0;
+  double inverse = 1.0;  // of the scale; 0: the column had no number yet, and is left out
 
   // Always finite: a number beyond the range of floats is the largest.
   float of(double x) const {
@@ -35,7 +35,8 @@ class Centring {
 
   // Return how a column is learned.
   Centre of(std::uint32_t group, std::uint32_t hash) const;
-  // Centre the numbers of an example, and leave out those that are at the centre or missing.
+  // Centre the numbers of an example, and leave out those that are at the centre or missing. Those
+  // that are the first of their column become its late ones.
   void apply(Example& example) const;
 
   // Make room, so that `observe` does not throw.
@@ -44,8 +45,11 @@ class Centring {
   void observe(const Example& example) noexcept;
   // Find the centres anew from the rows so far.
   void fit();
-  // Keep the centres for good; later rows do not count.
+  // Keep the centres for good; later rows do not count. A column that had no number is left out
+  // until it has one,
   void finish() noexcept;
+  // which is its centre from then on: its scale is not known.
+  void settle(const std::vector<NumberCell>& late) noexcept;
 
   // Changes when the centres may have changed.
   std::uint64_t version() const { return version_; }

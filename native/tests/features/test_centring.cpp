@@ -297,3 +297,30 @@ TEST(differences_of_large_numbers_are_kept) {
   CHECK(std::fabs(static_cast<double>(centre.of(start + 1.0)) + 0.5) < 1e-3);
   CHECK(std::fabs(static_cast<double>(centre.of(start + 4.0)) - 1.0) < 1e-3);
 }
+
+TEST(a_column_without_a_number_is_left_out_until_it_has_one) {
+  Centring centring = fitted(
+      std::vector<Row>{{{0, 1, 10.0}, {0, 2, kNan}, {1, 3, 1.0}}, {{0, 1, 14.0}, {0, 2, kNan}}});
+  check_as_read(centring.of(0, 2));
+  centring.finish();
+  check_centre(centring.of(0, 2), 0.0, 0.0);
+  check_as_read(centring.of(1, 3));  // it was gone before
+  const std::uint64_t version = centring.version();
+  Example without = example_of({{0, 1, 11.0}, {0, 2, kNan}});
+  centring.apply(without);
+  CHECK(without.late.empty());
+  Example with = example_of({{0, 1, 11.0}, {0, 2, 1e9}});
+  centring.apply(with);
+  CHECK_EQ(with.hashes.size(), std::size_t{1});
+  CHECK_EQ(with.late.size(), std::size_t{1});
+  check_centre(centring.of(0, 2), 0.0, 0.0);  // it is not learned yet
+  centring.settle(with.late);
+  check_centre(centring.of(0, 2), 1e9, 1.0);
+  CHECK(centring.version() != version);
+  centring.settle({{0, 0, 2, 5.0}});  // a second one
+  check_centre(centring.of(0, 2), 1e9, 1.0);
+  Example next = example_of({{0, 1, 11.0}, {0, 2, 1e9 + 3.0}});
+  centring.apply(next);
+  CHECK(next.late.empty());
+  CHECK_EQ(next.values[1], 3.0F);
+}

@@ -234,6 +234,8 @@ class PythonDriver(Driver):
         raw = {c: p for c, p in forecast.raw.items() if then[c] == now_live.get(c)}
         self._charge_models(complete, raw, forecast.served, self._label_of(complete), weight)
         self._derivation.observe(complete)
+        if weight > 0:
+            self._numbers.settle(example)
         self._observed.columns = self._derivation.columns
         if first_row is not None:
             words = sum(map(len, complete.groups.values())) - len(complete.reads)

@@ -177,8 +177,8 @@ def _centres(data: Any) -> dict[ColumnKey, Centre]:
         centre = Centre(*(_double(column[key], f"a {key}") for key in Centre._fields))
         if hashed > 0xFFFFFFFF or (group, hashed) in centres:
             raise ValueError(f"the hash {hashed} of {group} is too large, or occurs twice")
-        if not centre.inverse > 0.0:
-            raise ValueError(f"the inverse of a column of {group} must be above 0")
+        if not centre.inverse >= 0.0:
+            raise ValueError(f"the inverse of a column of {group} must not be negative")
         centres[group, hashed] = centre
     return centres
 

@@ -24,7 +24,9 @@ ColumnKey = tuple[str, int]
 
 
 class Centre(NamedTuple):
-    """How a column is learned: (x - centre)·inverse.
+    """How a column is learned: (x - centre)·inverse, where inverse is that of the scale.
+
+    It is 0 if the column had no number yet; such a column is left out.
 
     >>> Centre(2000.0, 0.25).of(2010.0)
     2.5
@@ -97,6 +99,7 @@ class Centring:
 
     def __init__(self) -> None:
         self.on, self._finished = False, False
+        self._waits = False  # for the first number of a column
         self._columns: dict[ColumnKey, _Column] = {}
         self._rows = 0
 
@@ -149,13 +152,26 @@ class Centring:
             return
         self._rows += 1
         for group, _, name, number in example.numbers:
-            key = group, hash_name(name, 0 if group == DEFAULT_GROUP else hash_name(group, 0))
+            key = group, hash_of_column(group, name)
             column = self._columns.setdefault(key, _Column())
             if column.given == self._rows:  # a row has it twice
                 continue
             column.given = self._rows if column.given + 1 == self._rows else 0
             if number == number:
                 column.sample.append(number)
+
+    def settle(self, example: Example) -> None:
+        """Centre columns that had no number yet where a learned example has their first one.
+
+        Their scale is not known. `example` is as it was before :meth:`apply`.
+        """
+        if not self._waits:
+            return
+        for group, _, name, number in example.numbers:
+            column = self._columns.get((group, hash_of_column(group, name)))
+            if column is not None and column.centre.inverse == 0.0 and number == number:
+                column.centre = Centre(number, 1.0)
+        self._waits = any(column.centre.inverse == 0.0 for column in self._columns.values())
 
     def fit(self) -> None:
         """Find the centres anew from the rows so far."""
@@ -166,10 +182,24 @@ class Centring:
             column.centre = centre_of(column.sample) if always else Centre()
 
     def finish(self) -> None:
-        """Keep the centres for good; later rows do not count."""
+        """Keep the centres for good; later rows do not count.
+
+        A column that had no number is left out until it has one, which is its centre from then on.
+        """
         self._finished = True
         for column in self._columns.values():
+            if column.given == self._rows and not column.sample:
+                column.centre, self._waits = Centre(0.0, 0.0), True
             column.sample = []
+
+
+def hash_of_column(group: str, name: str) -> int:
+    """Return the hash of a column of a group.
+
+    >>> hash_of_column("a", "x") == hash_name("x", hash_name("a", 0))
+    True
+    """
+    return hash_name(name, 0 if group == DEFAULT_GROUP else hash_name(group, 0))
 
 
 def _cells_by_group(example: Example) -> dict[str, list[NumberCell]]:
