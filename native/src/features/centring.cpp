@@ -130,6 +130,7 @@ void Centring::fit() {
 }
 
 void Centring::finish() noexcept {
+  if (finished_) return;
   finished_ = true;
   for (Column& column : columns_) {
     if (column.given == rows_ && column.sample.empty()) column.centre = {0.0, 0.0};

@@ -303,6 +303,8 @@ TEST(a_column_without_a_number_is_left_out_until_it_has_one) {
       std::vector<Row>{{{0, 1, 10.0}, {0, 2, kNan}, {1, 3, 1.0}}, {{0, 1, 14.0}, {0, 2, kNan}}});
   check_as_read(centring.of(0, 2));
   centring.finish();
+  centring.finish();
+  check_centre(centring.of(0, 1), 12.0 + 2.0 * kAside, 0.5);
   check_centre(centring.of(0, 2), 0.0, 0.0);
   check_as_read(centring.of(1, 3));  // it was gone before
   const std::uint64_t version = centring.version();

@@ -186,6 +186,8 @@ class Centring:
 
         A column that had no number is left out until it has one, which is its centre from then on.
         """
+        if self._finished:
+            return
         self._finished = True
         for column in self._columns.values():
             if column.given == self._rows and not column.sample:
