@@ -21,10 +21,13 @@ import vowpalwabbit
 
 import chacha
 from chacha import ChaCha, Config, ContestRules, Interactions, Transform
-from chacha.config.derived_groups import DerivedFeatures
+from chacha.config.derived_groups import DerivedFeatures, derived
 from chacha.config.space import RATES
+from chacha.data.label_map import LabelMap
 from chacha.errors import BadExample, ConfigError, PoolError
 from chacha.export.feature_file import FeatureFile, features_path
+from chacha.features.derivation import Recipe
+from chacha.features.formulas import Basis
 from chacha.rules.contest import Scaling
 from chacha.vw.relabel import raw_label_options
 from tests.support.command_line import cli
@@ -243,6 +246,7 @@ def test_groups_of_earlier_rows_continue(
 
 
 def test_the_text_is_what_a_person_would_write() -> None:
+    """Lags of the label are beyond 31.5, the median of its first 64."""
     model = ChaCha(
         budget=1, space={}, init={"features": ["bins(t,3)", "onehot(h)", "lag(label,1)"]}
     )
@@ -251,17 +255,30 @@ def test_the_text_is_what_a_person_would_write() -> None:
     transform = Transform.of(model)
     assert transform.groups == ("bins(t,3)", "lag(label,1)", "onehot(h)")
     assert transform.line("2 |t c:13 |h h:7") == (
-        "2 |t c:13 |h h:7 |bins(t,3) c@1:0.5 c@25:0.5 |lag(label,1) label.1:299.0 |onehot(h) h=7"
+        "2 |t c:13 |h h:7 |bins(t,3) c@1:0.5 c@25:0.5 |lag(label,1) label.1:267.5 |onehot(h) h=7"
     )
-    assert transform.line("|t c:1000") == "|t c:1000 |bins(t,3) c@50 |lag(label,1) label.1:2.0"
+    assert transform.line("|t c:1000") == "|t c:1000 |bins(t,3) c@50 |lag(label,1) label.1:-29.5"
     assert (
-        transform.line("|h h:99 |u v") == "|h h:99 |u v |lag(label,1) label.1:2.0 |onehot(h) h=99"
+        transform.line("|h h:99 |u v") == "|h h:99 |u v |lag(label,1) label.1:-29.5 |onehot(h) h=99"
     )
     assert (
         transform.line("|bins(t,3) mine |t c:1 ")
-        == "|t c:1 |bins(t,3) mine |lag(label,1) label.1:2.0"
+        == "|t c:1 |bins(t,3) mine |lag(label,1) label.1:-29.5"
     )
-    assert transform.line("|bins(t,3) mine") == "|bins(t,3) mine |lag(label,1) label.1:2.0"
+    assert transform.line("|bins(t,3) mine") == "|bins(t,3) mine |lag(label,1) label.1:-29.5"
+
+
+def test_lags_of_the_label_are_not_those_of_its_logarithm() -> None:
+    """The text of a champion of logarithms has these as labels."""
+    name = "lag(label,1)"
+    group = derived(name)
+    assert group is not None
+    recipes = {name: Recipe(group, {0: Basis("label", past=[0.0])})}
+    logarithm = LabelMap(scale=1.0, logarithm=True)
+    config = Config(derived=[name])
+    transform = Transform(config, recipes, label_map=logarithm, label_origin=10.0)
+    assert transform.line("100 |a x").startswith("4.6151")
+    assert transform.line("|a x") == "|a x |lag(label,1) label.1:90.0"
 
 
 def test_a_group_that_the_champion_does_not_have_is_left_out(tmp_path: Path) -> None:

@@ -57,8 +57,8 @@ def test_a_ticket_keeps_the_past_as_it_was(pool: str) -> None:
     assert [asked_example(t).body.partition(" |ewma")[2] for t in tickets] == [
         "(label,0.5) |lag(a,1) |lag(label,2)",
         "(label,0.5) |lag(a,1) |lag(label,2)",
-        "(label,0.5) label:7.0 |lag(a,1) a.1:2.0 |lag(label,2) label.1:7.0",
-        "(label,0.5) label:7.5 |lag(a,1) a.1 |lag(label,2) label.1:8.0 label.2:7.0",
+        "(label,0.5) |lag(a,1) a.1:2.0 |lag(label,2)",  # beyond 7, the only label
+        "(label,0.5) |lag(a,1) a.1 |lag(label,2) label.1:0.5 label.2:-0.5",  # beyond 7.5
     ]
     expected = model.predict_one({"a": 4.0, "b": 8.0})
     assert tickets[3].prediction == expected, "and it is what is predicted then"

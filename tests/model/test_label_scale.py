@@ -86,6 +86,27 @@ def test_groups_derived_from_labels_scale_too(way: str) -> None:
     )
 
 
+@pytest.mark.parametrize("way", list(WAYS))
+def test_groups_derived_from_labels_do_not_depend_on_where_0_is(way: str) -> None:
+    """Labels that follow the ones before, natively and in Python."""
+    rng, table, y = random.Random(5), Table(), 0.0
+    for _ in range(300):
+        x: Row = {"a": rng.gauss(0, 1)}
+        y = 0.9 * y + x["a"] + 0.1 * rng.gauss(0, 1)
+        table.append((x, y))
+    far = [(x, y + 2.0**20) for x, y in table]
+
+    def model(pool: Any = NativePool) -> ChaCha:
+        features = ["lag(label,2)", "ewma(label,0.2)"]
+        return keen_model(pool(), init={"features": features}, budget=1)
+
+    near = WAYS[way](model(), table)
+    assert mean_loss(near, table, 150) < 0.3
+    track = WAYS[way](model(), far)
+    assert [p - 2.0**20 for p in track[1:]] == pytest.approx(near[1:], abs=1e-4)
+    assert WAYS[way](model(PlainPool), table) == near
+
+
 LABELS = st.one_of(
     st.floats(-(2.0**20), 2.0**20, width=32),
     st.sampled_from([0.0, 1.0, 1.0, 7.0]),

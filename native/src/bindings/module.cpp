@@ -275,6 +275,8 @@ NB_MODULE(_native, module) {
       .def_prop_ro("served", property([](Engine& e) { return tuple_of(e.served()); }))
       .def_prop_ro("baseline", property([](Engine& e) { return tuple_of(e.baseline_standing()); }))
       .def_prop_ro("constant", property([](Engine& e) { return tuple_of(e.constant_standing()); }))
+      .def_prop_ro("label_origin",
+                   property([](Engine& e) { return e.derivation().label_origin(); }))
       .def_prop_ro("beside_constant", property([](Engine& e) {
                      return std::pair(tuple_of(e.served_beside_constant()),
                                       tuple_of(e.known_constant()));

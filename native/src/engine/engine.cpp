@@ -256,6 +256,7 @@ Status Engine::step(const Forecast* forecast) {
   if (scaled_) observe_label();
   const double y = label_of(example_);
   if (scaled_) cut_label(example_);
+  if (scaled_ && !derivation_.has_label_origin()) derivation_.move_label_origin(example_.target);
   lanes_.learn(example_);
   charge(y, forecast);
   derivation_.observe(example_, centring_);
@@ -349,6 +350,7 @@ void Engine::catch_up() {
 void Engine::begin_again() {
   map_ = map_of_labels(first_rows_->size() + 1, false);  // with one from before, if they waited
   reach_.begin(map_.shift, map_.scale);
+  derivation_.move_label_origin(map_.shift);
   centring_.fit();
   for (std::uint32_t model = 0; model < number_limit(); ++model) {
     if (lanes_.is_live(model)) lanes_.restart(model, map_);

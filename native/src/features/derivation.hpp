@@ -64,6 +64,11 @@ class Derivation {
   // `centring`: a column that is not in the example has the number of its centre, otherwise 0.
   void observe(const Example& example, const Centring& centring = Centring()) noexcept;
 
+  // Groups of the label are made of what labels are beyond an origin, once there is one.
+  void move_label_origin(double origin) noexcept;
+  bool has_label_origin() const { return has_label_origin_; }
+  double label_origin() const { return label_origin_; }
+
   // The features of a derived group of an example, by name. Needs derive.
   std::vector<std::pair<std::string, float>> named_features(Example& example, std::uint32_t group);
 
@@ -148,6 +153,8 @@ class Derivation {
   std::vector<std::uint64_t> keys_;       // group and hash of each raw feature,
   std::vector<std::uint32_t> column_at_;  // and its column
   std::vector<float> now_;                // by column of one source
+  bool has_label_origin_ = false;
+  double label_origin_ = 0.0;
   std::vector<std::uint32_t> unlearned_;  // sources of new columns, which count once it is learned
   std::size_t new_sources_ = 0;
   std::vector<Given> given_;  // the first given_count_; the others are spare

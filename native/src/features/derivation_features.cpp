@@ -1,10 +1,20 @@
 // Derived groups: the features of an example, and the statistics it adds to.
 #include <algorithm>
+#include <limits>
 
 #include "base/bytes.hpp"
 #include "features/derivation.hpp"
 
 namespace chacha {
+namespace {
+
+// What a label is beyond the origin, within the range of floats.
+float beyond(double label, double origin) {
+  constexpr double kMost = std::numeric_limits<float>::max();
+  return static_cast<float>(std::min(std::max(label - origin, -kMost), kMost));
+}
+
+}  // namespace
 
 void Derivation::reserve_more(Example& example) {
   std::size_t most = past_;
@@ -84,7 +94,7 @@ void Derivation::observe(const Example& example, const Centring& centring) noexc
 void Derivation::remember(Recipe& recipe, const Example& example,
                           const Centring& centring) noexcept {
   if (recipe.source == kLabel) {
-    now_[0] = example.label;
+    now_[0] = has_label_origin_ ? beyond(example.target, label_origin_) : example.label;
   } else {
     std::fill_n(now_.begin(), recipe.bases.size(), 0.0F);
     const std::int32_t at = centring.on() ? source_at_[recipe.source] : -1;
@@ -103,6 +113,20 @@ void Derivation::remember(Recipe& recipe, const Example& example,
   }
   recipe.kind->remember(recipe, now_.data());
   ++recipe.clock;
+}
+
+// What is remembered moves along.
+void Derivation::move_label_origin(double origin) noexcept {
+  for (Recipe& recipe : recipes_) {
+    if (recipe.source != kLabel || !has_label_origin_) continue;
+    std::vector<float>& past = recipe.bases[0].past;
+    const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(past.size(), recipe.clock));
+    for (std::size_t i = 0; i < count; ++i) {
+      past[i] = beyond(static_cast<double>(past[i]) + label_origin_, origin);
+    }
+  }
+  has_label_origin_ = true;
+  label_origin_ = origin;
 }
 
 std::vector<std::pair<std::string, float>> Derivation::named_features(Example& example,

@@ -11,6 +11,7 @@ namespace chacha {
 class LabelReach {
  public:
   static constexpr double kFarther = 16.0;  // times as far as all labels before, at most
+  static constexpr double kGrowth = 2.0;    // of the reach by one label, at most
 
   // Begins with the centre and the scale of the first labels; a scale of 0 is not known yet.
   void begin(double centre, double scale) {
@@ -23,9 +24,9 @@ class LabelReach {
     const double most = kFarther * reach_;
     return std::min(std::max(y, centre_ - most), centre_ + most);
   }
-  // Counts a label that was cut.
+  // Counts a label.
   void observe(double y) {
-    if (reach_ > 0.0) reach_ = std::max(reach_, std::fabs(y - centre_));
+    reach_ = std::max(reach_, std::min(std::fabs(y - centre_), kGrowth * reach_));
   }
 
  private:

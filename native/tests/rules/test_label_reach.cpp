@@ -11,10 +11,12 @@ TEST(a_label_counts_as_at_most_16_times_as_far_as_those_before) {
   CHECK(reach.cut(25.9) == 25.9);
   CHECK(reach.cut(1e9) == 26.0);
   CHECK(reach.cut(-1e9) == -6.0);
-  reach.observe(26.0);
-  CHECK(reach.cut(1e9) == 266.0);
+  reach.observe(11.5);
+  CHECK(reach.cut(1e9) == 34.0);
+  reach.observe(1e9);  // counts as twice as far as those before
+  CHECK(reach.cut(1e9) == 58.0);
   reach.observe(10.0);  // nearer ones change nothing
-  CHECK(reach.cut(1e9) == 266.0);
+  CHECK(reach.cut(1e9) == 58.0);
   reach.begin(0.0, 2.0);
   CHECK(reach.cut(1e9) == 32.0);
 }

@@ -229,6 +229,10 @@ class Driver(ABC):
         """Return how the champion learns labels; None if as they are."""
 
     @abstractmethod
+    def label_origin(self) -> float | None:
+        """Return the origin of labels in groups of the label; None if they are as they are."""
+
+    @abstractmethod
     def centres(self) -> Mapping[ColumnKey, Centre]:
         """Return the numeric columns that are learned less a centre, by group and hash."""
 

@@ -231,6 +231,11 @@ class NativeDriver(Driver):
         champion = self.published.champion
         return self.native.map_of(champion) if champion in self.native.models else None
 
+    def label_origin(self) -> float | None:
+        """Return the origin of labels in groups of the label; None if they are as they are."""
+        scaled = self.scaling is not None and self.examples > 0
+        return self.engine.label_origin if scaled else None
+
     def centres(self) -> Mapping[ColumnKey, Centre]:
         """Return the numeric columns that are learned less a centre, by group and hash."""
         columns = self.engine.centres

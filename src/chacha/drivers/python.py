@@ -156,6 +156,10 @@ class PythonDriver(Driver):
         """Return how the champion learns labels; None if as they are."""
         return None if self._scaled is None else self._scaled.map_of(self.published.champion)
 
+    def label_origin(self) -> float | None:
+        """Return the origin of labels in groups of the label; None if they are as they are."""
+        return self._derivation.label_origin
+
     def centres(self) -> Mapping[ColumnKey, Centre]:
         """Return the numeric columns that are learned less a centre, by group and hash."""
         return changed(self._numbers.centres)
@@ -219,6 +223,8 @@ class PythonDriver(Driver):
             if weight > 0:
                 self._observe_label(self._scaled, left)
             complete = self._cut_label(complete)
+            if self._derivation.label_origin is None:
+                self._derivation.move_label_origin(complete.target_or_label)
         now = self.pool.learn(example_for(self.pool, complete))
         decisions = self._take_unreported()
         if forecast is None:
@@ -338,6 +344,7 @@ class PythonDriver(Driver):
         for pool in pools:
             pool.begin_again(label_map)
         self._reach.begin(label_map.shift, label_map.scale)
+        self._derivation.move_label_origin(label_map.shift)
         algorithm, state, screen = self.algorithm, self._state, self._screen
         assert isinstance(algorithm, Contest)
         assert isinstance(state, ContestState)

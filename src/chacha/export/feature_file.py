@@ -62,6 +62,7 @@ class FeatureFile:
 
     `centres` are those of numeric columns, by group and hash. `label_map` says how the
     configuration learned labels; None: as they are. The model file is for the labels as they are.
+    Groups of the label are made of what labels are beyond `label_origin`, if there is one.
 
     >>> import tempfile
     >>> bins = Recipe(derived("bins(temp,3)"), {7: Basis("c", [1.0, 25.0, 50.0])})
@@ -78,6 +79,7 @@ class FeatureFile:
     model: str = ""
     centres: Mapping[ColumnKey, Centre] = field(default_factory=dict)
     label_map: LabelMap | None = None
+    label_origin: float | None = None
 
     def write(self, path: str) -> None:
         """Write the file, completely or not at all."""
@@ -87,6 +89,7 @@ class FeatureFile:
             "model": self.model,
             "config": self.config.to_json(),
             "labels": None if self.label_map is None else self.label_map._asdict(),
+            "label_origin": self.label_origin,
             "apart": list(self.excluded),
         }
         recipes = {name: _recipe_json(self.recipes[name]) for name in sorted(self.recipes)}
@@ -130,10 +133,12 @@ class FeatureFile:
             if lacking := [name for name in config.derived if name not in recipes]:
                 raise ValueError(f"{lacking[0]} is missing")
             centres, label_map = _centres(data["centres"]), _label_map(data["labels"])
+            origin = data.get("label_origin")  # older files do not have it
+            origin = None if origin is None else _double(origin, "the origin of labels")
         except (KeyError, TypeError, ValueError, AttributeError, ConfigError) as error:
             reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
             fail(path, f"it is damaged: {reason}", error)
-        return cls(config, recipes, excluded, model, centres, label_map)
+        return cls(config, recipes, excluded, model, centres, label_map, origin)
 
 
 def _short(value: float) -> float:

@@ -62,6 +62,8 @@ class Transform:
         centred; VW text has none.
     label_map
         How the champion learns labels; None: as they are. Labels are written as they are.
+    label_origin
+        Groups of the label are made of what labels are beyond it; None: of labels as they are.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class Transform:
         functions: Functions | None = None,
         centres: Mapping[ColumnKey, Centre] | None = None,
         label_map: LabelMap | None = None,
+        label_origin: float | None = None,
     ) -> None:
         self.config, self.excluded, self.label_map = config, frozenset(excluded), label_map
         self.centres = dict(centres or {})
@@ -88,6 +91,7 @@ class Transform:
             self._centring.set_centres(self.centres)
         self._seeds = {name: hash_name(name, 0) for name in self.groups}
         self._derivation = Derivation(centring=self._centring)
+        self._derivation.label_origin = label_origin
         self._derivation.recipes.update(deepcopy(dict(recipes)))
 
     @classmethod
@@ -105,7 +109,8 @@ class Transform:
         functions = None if policy is None else policy.functions
         used = {name: recipes[name] for name in names}
         excluded, centres = recipes.keys() - names, driver.centres()
-        return cls(config, used, excluded, functions, centres, driver.label_map())
+        labels = driver.label_map(), driver.label_origin()
+        return cls(config, used, excluded, functions, centres, *labels)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], functions: Functions | None = None) -> Transform:
@@ -140,7 +145,7 @@ class Transform:
             code = f"chacha.Transform.load({name!r}, functions={{{lacking[0]!r}: function}})"
             fail(beside, f"{problem}; transform in Python: {code}")
         parts = (file.config, file.recipes, file.excluded, functions)
-        transform = cls(*parts, file.centres, file.label_map)
+        transform = cls(*parts, file.centres, file.label_map, file.label_origin)
         transform.changed = file.model != digest(name)
         return transform
 
@@ -148,7 +153,8 @@ class Transform:
         """Write the file that :meth:`load` reads, next to the existing model file `path`."""
         recipes, excluded = dict(self._derivation.recipes), tuple(sorted(self.excluded))
         parts = (self.config, recipes, excluded, digest(path))
-        file = FeatureFile(*parts, self.centres, self.label_map)
+        origin = self._derivation.label_origin
+        file = FeatureFile(*parts, self.centres, self.label_map, origin)
         file.write(features_path(path))
 
     @property
@@ -184,8 +190,9 @@ class Transform:
         The label is in the learner's form (-1 instead of 0 if there are two classes). Groups of
         these names that the example already contains are used as they are.
         """
+        learned = example
         if example.label is not None:
-            example = self._intake.labelled(example)
+            learned = example = self._intake.labelled(example)
             if self.label_map is not None and self.label_map.logarithm:
                 example = example.with_label(self.label_map.mapped(example.target_or_label))
         if self.empty:
@@ -211,7 +218,8 @@ class Transform:
                 groups[name] = features
                 texts.append(self._text(name, features))
         if example.label is not None:
-            self._derivation.observe_past(raw)
+            label = {"label": learned.label, "target": learned.target}
+            self._derivation.observe_past(replace(raw, **label))  # not its logarithm
         return replace(example, groups=groups, body=" ".join(texts) or "|")
 
     def _is_derived(self, name: str) -> bool:

@@ -17,7 +17,7 @@ import numpy as np
 from chacha.config.derived_groups import LABEL, DerivedGroup, derived
 from chacha.config.derived_kinds import ColumnProfile, is_missing_group
 from chacha.data.example import Example, Feature
-from chacha.data.vw_text import hash_name
+from chacha.data.vw_text import FLOAT32_MAX, hash_name
 from chacha.features.centring import Centring
 from chacha.features.column_stats import ColumnStats
 from chacha.features.formulas import FORMULAS, Basis, Formula, PastFormula, ValueFormula
@@ -105,6 +105,8 @@ class Derivation:
     def __init__(self, first: int = 256, on: bool = True, centring: Centring | None = None) -> None:
         self.first, self.on = first, on
         self._centring = Centring() if centring is None else centring
+        self.label_origin: float | None = None
+        """Groups of the label are made of what labels are beyond it; None: of labels as read."""
         self.recipes: dict[str, Recipe] = {}
         self._columns: dict[str, dict[int, TrackedColumn]] = {}  # by group and hash
         self._tracked = 0
@@ -228,17 +230,35 @@ class Derivation:
             if isinstance(formula, PastFormula):
                 self._store_example(recipe, formula, example)
 
+    def move_label_origin(self, origin: float) -> None:
+        """Set the origin of labels; what is remembered moves along."""
+        before = self.label_origin
+        for recipe in self.recipes.values() if before is not None else ():
+            if recipe.of_label and before is not None:
+                past = recipe.bases[0].past
+                for i in range(min(len(past), recipe.clock)):
+                    past[i] = _beyond(past[i] + before, origin)
+        self.label_origin = origin
+
     def _store_example(self, recipe: Recipe, formula: PastFormula, example: Example) -> None:
         """Add an example to a recipe's past; a column that is not in it counts as its centre."""
         group = recipe.group
         features = example.groups.get(group.source, ())
         now = {f.hashed: example.as_read(group.source, f) for f in features}
         for hashed, basis in recipe.bases.items():
-            value = example.label or 0.0
-            if not recipe.of_label:
+            if recipe.of_label:
+                value = example.label or 0.0
+                if self.label_origin is not None:
+                    value = _beyond(example.target_or_label, self.label_origin)
+            else:
                 value = now.get(hashed, self._centring.at_rest(group.source, hashed))
             formula.store(group.parameter, basis, recipe.clock, float(np.float32(value)))
         recipe.clock += 1
+
+
+def _beyond(label: float, origin: float) -> float:
+    """Return what a label is beyond the origin, within the range of single precision."""
+    return float(np.float32(min(max(label - origin, -FLOAT32_MAX), FLOAT32_MAX)))
 
 
 def _make_basis(recipe: Recipe, hashed: int, column: TrackedColumn) -> None:
