@@ -218,8 +218,8 @@ class Transform:
                 groups[name] = features
                 texts.append(self._text(name, features))
         if example.label is not None:
-            label = {"label": learned.label, "target": learned.target}
-            self._derivation.observe_past(replace(raw, **label))  # not its logarithm
+            raw = replace(raw, label=learned.label, target=learned.target)  # not its logarithm
+            self._derivation.observe_past(raw)
         return replace(example, groups=groups, body=" ".join(texts) or "|")
 
     def _is_derived(self, name: str) -> bool:
