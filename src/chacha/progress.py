@@ -13,6 +13,8 @@ from chacha.rules.progressive_loss import ProgressiveLoss
 
 __all__ = ["ProgressTable", "Spacing"]
 
+MOST_NAMED = 4  # groups and products that a cell adds or removes by name
+
 
 class Spacing:
     """When to print a row, as VW's -P: a whole number is a step, a decimal number a factor.
@@ -130,8 +132,23 @@ class ProgressTable:
 def _short(config: Config, other: Config) -> str:
     """Return the differences between two configurations without a blank.
 
+    If many groups and products are added, or many removed, the rest of them are counted.
+
     >>> _short(Config(["ab", "cd"], {"l1": 0.5, "l2": 0.1}), Config())
     '+ab+cd,l1=0.5,l2=0.1'
+    >>> _short(Config(["ab", "ac", "ad", "bc", "bd", "cd"], {"l2": 0.1}), Config(["aa"]))
+    '+ab+ac+4more-aa,l2=0.1'
     """
     words = [word.replace(" ", "=") for word in config.changes(other)]
-    return ",".join(words).replace(",+", "+").replace(",-", "-") or "="
+    added, removed = ([word for word in words if word.startswith(sign)] for sign in "+-")
+    groups = "".join([*_abbreviated(added), *_abbreviated(removed)])
+    values = [word for word in words if not word.startswith(("+", "-"))]
+    return ",".join([groups, *values] if groups else values) or "="
+
+
+def _abbreviated(words: list[str]) -> list[str]:
+    """Return the first words, with the count of the others if there are many."""
+    if len(words) <= MOST_NAMED:
+        return words
+    named = words[: MOST_NAMED // 2]
+    return [*named, f"{words[0][0]}{len(words) - len(named)}more"]
