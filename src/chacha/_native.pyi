@@ -167,13 +167,17 @@ class Engine:
         Whether the next example may fill a block, which is when a custom test is called.
         """
 
-    def set_screen(self, products: Sequence[tuple[Sequence[str], int]]) -> None: ...
+    def set_screen(self, products: Sequence[tuple[Sequence[str], int]], keep: int = 0) -> None: ...
     @property
     def screened(self) -> tuple[bool, list[float]]:
         """Whether all candidates have a gain, and the gain per look of each."""
 
     @property
     def screen_rounds(self) -> int: ...
+    @property
+    def screen_kept(self) -> int:
+        """The number of candidates, the first ones, that kept their learners."""
+
     @property
     def active(self) -> tuple[int, list[tuple[str, int]]]:
         """The number of examples, and of the features of each raw group."""

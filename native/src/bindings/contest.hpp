@@ -136,7 +136,8 @@ void bind_contest(nb::class_<PyEngine>& type) {
       .def(
           "set_screen",
           [](PyEngine& self,
-             const std::vector<std::pair<std::vector<std::string>, std::uint32_t>>& products) {
+             const std::vector<std::pair<std::vector<std::string>, std::uint32_t>>& products,
+             std::size_t keep) {
             const auto held = self.lock();
             std::vector<std::vector<std::uint32_t>> groups;
             std::vector<std::uint32_t> cells;
@@ -152,9 +153,9 @@ void bind_contest(nb::class_<PyEngine>& type) {
               groups.push_back(std::move(numbers));
               cells.push_back(size);
             }
-            self.engine().screen().set(std::move(groups), cells);
+            self.engine().screen().set(groups, cells, keep);
           },
-          "products"_a)
+          "products"_a, "keep"_a = 0)
       .def_prop_ro(
           "screened",
           [](PyEngine& self) {
@@ -174,6 +175,13 @@ void bind_contest(nb::class_<PyEngine>& type) {
                      const auto held = self.lock();
                      return self.engine().screen().rounds();
                    })
+      .def_prop_ro(
+          "screen_kept",
+          [](PyEngine& self) {
+            const auto held = self.lock();
+            return self.engine().screen().kept();
+          },
+          "The number of candidates, the first ones, that kept their learners.")
       .def_prop_ro(
           "active",
           [](PyEngine& self) {

@@ -2,35 +2,53 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "base/bytes.hpp"
 #include "vw/hashing.hpp"
 
 namespace chacha {
 
-void Screen::set(std::vector<std::vector<std::uint32_t>> products,
-                 const std::vector<std::uint32_t>& cells) {
+void Screen::set(const std::vector<std::vector<std::uint32_t>>& products,
+                 const std::vector<std::uint32_t>& cells, std::size_t keep) {
+  std::map<std::vector<std::uint32_t>, const CandidateLearner*> current;
+  for (std::size_t i = 0; i < candidates_.size() && keep > 0; ++i) {
+    const GroupRange range = groups_of(candidates_[i]);
+    current.emplace(std::vector(range.begin(), range.end()), &candidates_[i]);
+  }
   std::vector<CandidateLearner> candidates;
   std::vector<std::uint32_t> groups;
+  std::vector<const CandidateLearner*> kept;
   candidates.reserve(products.size());
   std::uint32_t count = 0;
   std::uint32_t most = 0;
   for (std::size_t i = 0; i < products.size(); ++i) {
-    const auto first_group = static_cast<std::uint32_t>(groups.size());
-    const auto group_count = static_cast<std::uint32_t>(products[i].size());
-    candidates.push_back({first_group, group_count, count, cells[i] - 1});
+    CandidateLearner candidate{0, 0, 0, cells[i] - 1};
+    if (i < keep) {
+      kept.push_back(current.at(products[i]));
+      candidate = *kept.back();  // its number of cells, too: where a feature goes depends on it
+    }
+    candidate.first_group = static_cast<std::uint32_t>(groups.size());
+    candidate.group_count = static_cast<std::uint32_t>(products[i].size());
+    candidate.first_cell = count;
     groups.insert(groups.end(), products[i].begin(), products[i].end());
-    count += cells[i];
-    most = std::max(most, cells[i]);
+    count += candidate.mask + 1;
+    most = std::max(most, candidate.mask + 1);
+    candidates.push_back(candidate);
   }
   groups.shrink_to_fit();
   std::vector<Cell> all_cells(count);
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    const auto first = cells_.begin() + kept[i]->first_cell;
+    std::copy(first, first + kept[i]->mask + 1, all_cells.begin() + candidates[i].first_cell);
+  }
   std::vector<double> rates(most);
   // From here on nothing throws.
   candidates_ = std::move(candidates);
   groups_ = std::move(groups);
   cells_ = std::move(all_cells);
   rates_ = std::move(rates);
+  kept_ = kept.size();
   turn_ = 0;
   rounds_ = 0;
   credit_ = 0.0;
@@ -43,7 +61,7 @@ void Screen::begin_again() noexcept {
   }
   std::fill(cells_.begin(), cells_.end(), Cell());
   std::fill(active_.begin(), active_.end(), 0);
-  turn_ = 0;
+  turn_ = kept_ = 0;
   rounds_ = examples_ = 0;
   credit_ = low_ = high_ = 0.0;
 }

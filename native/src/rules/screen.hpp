@@ -22,12 +22,12 @@ class Screen {
     share_ = share;
     rate_ = rate;
   }
-  // Starts over with other candidates: the groups of each product, and the number of its cells, a
-  // power of two.
-  void set(std::vector<std::vector<std::uint32_t>> products,
-           const std::vector<std::uint32_t>& cells);
+  // Sets the candidates: the groups of each product, and the number of its cells, a power of two.
+  // The first `keep`, which are among the current candidates, keep their learners and cells.
+  void set(const std::vector<std::vector<std::uint32_t>>& products,
+           const std::vector<std::uint32_t>& cells, std::size_t keep = 0);
 
-  // Starts over with the same candidates.
+  // Starts over with the same candidates, and keeps no learner.
   void begin_again() noexcept;
 
   // Makes room, so that `learn` does not throw.
@@ -37,6 +37,7 @@ class Screen {
   void learn(Example& example, Derivation* derivation, double residual, std::size_t live) noexcept;
 
   std::int64_t rounds() const { return rounds_; }
+  std::size_t kept() const { return kept_; }
   std::int64_t examples() const { return examples_; }
   std::vector<Score> scores() const;  // by candidate
   // Features of a raw group, over all examples.
@@ -92,7 +93,7 @@ class Screen {
   std::vector<CandidateLearner> candidates_;
   std::vector<std::uint32_t> groups_;  // of all candidates, one after the other
   std::vector<Cell> cells_;            // likewise
-  std::size_t turn_ = 0;
+  std::size_t turn_ = 0, kept_ = 0;
   std::int64_t rounds_ = 0, examples_ = 0;
   double credit_ = 0.0, low_ = 0.0, high_ = 0.0;
   std::vector<std::int64_t> active_;  // by raw group

@@ -153,20 +153,32 @@ TEST(derived_candidates_are_screened_as_a_naive_screen_does) {
     Example example;
     std::vector<std::uint32_t> empty;
     for (int i = 0; i < 500; ++i) {
-      if (i % 100 == 0) {  // from time to time others are looked at
-        naive.candidates.clear();
+      if (i % 100 == 0) {  // from time to time others are looked at, and some stay
+        std::vector<NaiveScreen::Candidate> next;
+        for (const auto& one : naive.candidates) {
+          if (i != 300 && rng.chance(3)) next.push_back(one);
+        }
+        const std::size_t keep = next.size();
+        for (const auto& product : candidates()) {
+          const auto same = [&](const auto& one) { return one.product == product; };
+          const auto stays = std::find_if(next.begin(), next.end(), same) != next.end();
+          if (stays || rng.chance(4)) continue;
+          next.emplace_back();
+          next.back().product = product;
+          next.back().mask = (1U << (rng.below(9) + 1)) - 1;
+        }
+        naive.candidates = next;
         std::vector<std::vector<std::uint32_t>> products;
         std::vector<std::uint32_t> cells;
-        for (const auto& product : candidates()) {
-          if (rng.chance(4)) continue;
-          cells.push_back(1U << (rng.below(9) + 1));
+        for (const auto& one : next) {
+          cells.push_back(products.size() < keep ? 1U : one.mask + 1);  // kept: as they were
           products.emplace_back();
-          for (const std::string& name : product) products.back().push_back(groups.number(name));
-          naive.candidates.emplace_back();
-          naive.candidates.back().product = product;
-          naive.candidates.back().mask = cells.back() - 1;
+          for (const std::string& name : one.product) {
+            products.back().push_back(groups.number(name));
+          }
         }
-        screen.set(products, cells);
+        screen.set(products, cells, keep);
+        CHECK_EQ(screen.kept(), keep);
         naive.turn = 0;
         naive.rounds = 0;
         naive.credit = 0.0;

@@ -278,6 +278,38 @@ TEST(a_screen_starts_over) {
   CHECK_EQ(screened.screen.rounds(), 0);
 }
 
+TEST(candidates_that_stay_keep_what_they_learned) {
+  Screened screened, always;
+  screened.set({"ab", "bb", "aa"});
+  always.set({"aa", "ab"});
+  Rng rng(75);
+  const auto learn = [&] {
+    const std::string line = print("|a x:%.3f |b y:%.3f", rng.real(), rng.real());
+    const double residual = rng.real() - 0.3;
+    for (Screened* one : {&screened, &always}) one->learn(line, residual);
+  };
+  for (int i = 0; i < 30; ++i) learn();
+  const auto before = screened.screen.scores();
+  const auto numbers = screened.products;
+  screened.screen.set({numbers[2], numbers[0], {numbers[0][0], numbers[0][0], numbers[0][1]}},
+                      {4096, 1, 64}, 2);
+  CHECK_EQ(screened.screen.kept(), 2U);
+  CHECK_EQ(screened.screen.rounds(), 0);
+  CHECK(check::same(screened.screen.scores()[0].gain, before[2].gain));
+  CHECK(check::same(screened.screen.scores()[1].gain, before[0].gain));
+  CHECK_EQ(screened.looks()[2], 0);
+  for (int i = 0; i < 30; ++i) learn();
+  const auto after = screened.screen.scores();
+  for (std::size_t k = 0; k < 2; ++k) {
+    CHECK_EQ(after[k].looks, always.screen.scores()[k].looks);
+    CHECK(check::same(after[k].gain, always.screen.scores()[k].gain));
+  }
+  CHECK(after[2].looks > 20);
+  screened.screen.begin_again();  // what was kept starts over, too
+  CHECK_EQ(screened.screen.kept(), 0U);
+  CHECK((screened.looks() == std::vector<std::int64_t>{0, 0, 0}));
+}
+
 TEST(one_cell_holds_all_features) {
   Screened screened;
   screened.set({"ab", "bb"}, 1);

@@ -34,10 +34,11 @@ class NativeScreen:
         return self.engine.screen_rounds >= self.looks
 
     def gains(self) -> Mapping[Product, float]:
-        """Return the loss each candidate saved per look; only for those that were examined."""
+        """Return the loss per look that candidates saved: all once ready, until then kept ones."""
         if self._gains is None:
             every, gains = self.engine.screened
-            pairs = zip(self._products, gains, strict=True)
+            known = len(gains) if self.ready else self.engine.screen_kept
+            pairs = zip(self._products[:known], gains[:known], strict=True)
             self._gains = dict(pairs if every else filter(_is_examined, pairs))
         return self._gains
 
@@ -62,14 +63,14 @@ class NativeScreen:
             self._stale = False
         return self._widths
 
-    def set(self, products: Sequence[Product], sizes: Mapping[str, int]) -> None:
-        """Replace the candidates; `sizes` has the number of distinct features of each group."""
+    def set(self, products: Sequence[Product], sizes: Mapping[str, int], keep: int = 0) -> None:
+        """Replace the candidates, but for the learners of the first `keep`."""
         self.pool.derive(p[0] for p in products if len(p) == 1)
         self._sizes, cells = _shared_sizes(tuple(sizes.items()))
         for p in products:
             if p not in cells:
                 cells[p] = cells_for(p, sizes)
-        self.engine.set_screen([(p, cells[p]) for p in products])
+        self.engine.set_screen([(p, cells[p]) for p in products], keep)
         self._products = products
         self.invalidate()
 

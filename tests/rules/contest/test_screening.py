@@ -164,6 +164,57 @@ def test_many_groups_stay_cheap_and_take_turns() -> None:
     assert {key[1] for key in moves.gone} == {"one", "several"}
 
 
+def test_candidates_that_stay_keep_what_they_learned() -> None:
+    rng = random.Random(3)
+    screen, always = Screen(Screening(share=1.0)), Screen(Screening(share=1.0))
+    screen.set([("a", "b"), ("b", "b"), ("a", "a")], dict.fromkeys("ab", 1))
+    always.set([("a", "a"), ("a", "b")], dict.fromkeys("ab", 1))
+
+    def learn() -> None:
+        example = parse_line(f"0 |a x:{rng.random()} |b y:{rng.random()}")
+        residual = rng.random() - 0.3
+        screen.learn(example, residual, live=5)
+        always.learn(example, residual, live=5)
+
+    for _ in range(25):
+        assert not screen.gains() or screen.ready
+        learn()
+    kept = {p: screen.gains()[p] for p in [("a", "a"), ("a", "b")]}
+    screen.set([*kept, ("a", "a", "b")], dict.fromkeys("ab", 999), keep=2)
+    assert not screen.ready
+    assert screen.gains() == kept  # known at once, and nothing else is
+    for _ in range(25):
+        learn()
+    assert screen.ready
+    gains = screen.gains()
+    assert len(gains) == 3
+    assert {p: gains[p] for p in kept} == always.gains()
+    screen.begin_again()
+    learn()
+    assert not screen.gains()
+
+
+def test_what_helps_among_thousands_of_candidates_stays_in_the_window() -> None:
+    """The window moves on as soon as the screen is ready; the best is known all the time."""
+    rng, policy = random.Random(4), Screening(share=1.0, most=64, looks=20)
+    screen, window = Screen(policy), CandidateWindow(policy)
+    groups = [f"g{i:02}" for i in range(30)]
+    pairs = list(combinations(groups, 2))
+    world, right = World(groups), ("g20", "g27")
+    found = 0
+    for i in range(3000):
+        window.set(screen, Config(), world, lambda: iter(pairs))
+        gains = screen.gains()
+        if right in gains:
+            found = found or i
+            assert max(gains, key=gains.__getitem__) == right
+        assert not found or right in gains
+        x = {g: rng.uniform(-1, 1) for g in groups}
+        line = "0 " + " ".join(f"|{g} x:{v}" for g, v in x.items())
+        screen.learn(parse_line(line), x["g20"] * x["g27"], live=3)
+    assert 0 < found < 1000
+
+
 def test_another_champion_is_screened_for_what_it_lacks() -> None:
     moves, world = Moves(PRODUCTS), World("abc")
     core = contest(moves, Config(["ab"]), budget=2)

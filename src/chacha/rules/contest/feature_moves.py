@@ -90,7 +90,7 @@ class FeatureMoves:
         together = self._all[1]
         if len(together.derived) > len(champion.derived) + 1 and screen.width(together) <= most:
             yield "all", partial(constant, together)
-        gains = screen.gains() if screen.ready else {}
+        gains = screen.gains()
         for name in sorted(names, key=lambda name: -gains.get((name,), 0.0)):
             yield name, partial(champion.with_derived, [name])
 

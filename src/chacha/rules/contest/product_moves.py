@@ -32,8 +32,6 @@ class ProductMoves:
 
     def ranked(self, champion: Config, screen: CandidateScreen) -> list[Product]:
         """Return the products with a gain that the champion does not have, best first."""
-        if not screen.ready:
-            return []
         gains = screen.gains()
         if self._ranked is None or self._ranked[0] is not gains or self._ranked[1] != champion:
             present = set(champion.interactions)
@@ -101,11 +99,12 @@ class ProductMoves:
         return self._derived[1]
 
     def _leaders(self, groups: Sequence[str], screen: CandidateScreen) -> Iterable[str]:
-        """Return the group whose products help most; all groups until the screen is ready."""
-        if not screen.ready:
+        """Return the group whose products help most; all groups until the screen knows."""
+        gains = screen.gains()
+        if not gains:
             return groups
         sums: dict[str, float] = {}
-        for p, gain in screen.gains().items():
+        for p, gain in gains.items():
             if gain > 0.0 and len(p) == 2:
                 for group in dict.fromkeys(p):
                     sums[group] = sums.get(group, 0.0) + gain

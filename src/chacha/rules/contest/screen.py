@@ -109,7 +109,7 @@ class Screen:
     ) -> None:
         self.policy, self.derive = policy, derive
         self.candidates: list[CandidateLearner] = []
-        self.turn = self.rounds = 0
+        self.turn = self.rounds = self.kept = 0
         self.credit = 0.0
         self.low = self.high = 0.0
         self.examples = 0
@@ -127,8 +127,9 @@ class Screen:
         return self.rounds >= self.policy.looks
 
     def gains(self) -> Mapping[Product, float]:
-        """Return the loss each candidate saved per look; only candidates that had a look."""
-        gains = {c.product: c.gain / c.looks for c in self.candidates if c.looks}
+        """Return the loss per look that candidates saved: all once ready, until then kept ones."""
+        known = self.candidates if self.ready else self.candidates[: self.kept]
+        gains = {c.product: c.gain / c.looks for c in known if c.looks}
         return {p: gain for p, gain in gains.items() if math.isfinite(gain)}
 
     def width(self, config: Config) -> float:
@@ -142,18 +143,21 @@ class Screen:
     def _widths(self) -> Widths:
         return Widths(mean_features(self.active, self.examples, self._sizes))
 
-    def set(self, products: Sequence[Product], sizes: Mapping[str, int]) -> None:
-        """Restart with these candidates; `sizes` has the numbers of distinct features by group."""
+    def set(self, products: Sequence[Product], sizes: Mapping[str, int], keep: int = 0) -> None:
+        """Replace the candidates, but for the learners of the first `keep`."""
         self.derive(p[0] for p in products if len(p) == 1)
         self._sizes = sizes
-        self.candidates = [CandidateLearner(p, cells_for(p, sizes) - 1) for p in products]
+        current = {c.product: c for c in self.candidates}
+        new = [CandidateLearner(p, cells_for(p, sizes) - 1) for p in products[keep:]]
+        self.candidates = [*(current[p] for p in products[:keep]), *new]
+        self.kept = keep
         self.turn = self.rounds = 0
         self.credit = 0.0
 
     def begin_again(self) -> None:
-        """Start over with the same candidates."""
+        """Start over with the same candidates, and keep no learner."""
         self.candidates = [CandidateLearner(c.product, c.mask) for c in self.candidates]
-        self.turn = self.rounds = self.examples = 0
+        self.turn = self.rounds = self.kept = self.examples = 0
         self.credit = self.low = self.high = 0.0
         self.active = {}
 

@@ -64,7 +64,10 @@ class CandidateScreen(Protocol):
         """Whether every candidate has had its looks, or its chances to be looked at."""
 
     def gains(self) -> Mapping[Product, float]:
-        """Return the loss each candidate saved per look; only candidates that had a look."""
+        """Return the loss each candidate saved per look; only candidates that had a look.
+
+        Until the screen is ready, only those are known that kept their learners.
+        """
 
     def width(self, config: Config) -> float:
         """Return the approximate number of features of a configuration in an example."""
@@ -72,15 +75,20 @@ class CandidateScreen(Protocol):
     def width_of(self, product: Product) -> float:
         """Return the approximate number of features of a product in an example."""
 
-    def set(self, products: Sequence[Product], sizes: Mapping[str, int]) -> None:
-        """Restart with these candidates; `sizes` has the numbers of distinct features by group."""
+    def set(self, products: Sequence[Product], sizes: Mapping[str, int], keep: int = 0) -> None:
+        """Replace the candidates; `sizes` has the numbers of distinct features by group.
+
+        The first `keep` products are among the current candidates and keep their learners; the
+        others begin with new ones.
+        """
 
 
 class CandidateWindow:
     """Sets the candidates of a screen, again for every champion and whenever groups appear.
 
     If there are more candidates than `most`, the window moves on once the screen is ready: the best
-    quarter stays and the next candidates follow; after the last come the first again.
+    quarter stays, with what it has learned, and the next candidates follow; after the last come the
+    first again.
 
     >>> from types import SimpleNamespace
     >>> from chacha.rules.contest.screen import Screen
@@ -125,7 +133,7 @@ class CandidateWindow:
         else:
             return
         following = self._following(candidates, self.policy.most - len(best))
-        screen.set(list(dict.fromkeys([*best, *following])), facts.sizes)
+        screen.set(list(dict.fromkeys([*best, *following])), facts.sizes, keep=len(best))
 
     def _following(self, candidates: Callable[[], Iterable[Product]], room: int) -> list[Product]:
         """Return the next candidates; after the last come the first again."""
