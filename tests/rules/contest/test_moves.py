@@ -43,7 +43,7 @@ class ScriptedScreen:
     def width(self, config: Config) -> float:
         return 1.0 + sum(self.sizes.values()) + sum(map(self.width_of, config.interactions))
 
-    def set(self, products: Sequence[Product], sizes: Mapping[str, int]) -> None:
+    def set(self, products: Sequence[Product], sizes: Mapping[str, int], keep: int = 0) -> None:
         self.products = products
 
 
