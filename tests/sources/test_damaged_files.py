@@ -405,6 +405,29 @@ def test_the_background_reader_ends_with_the_run(tmp_path: Path) -> None:
     assert threading.active_count() == before
 
 
+LEAVE_WHILE_READING = """
+import atexit, sys, threading, time
+# Handlers run last in, first out: this one comes after those of the modules imported below.
+atexit.register(lambda: print(threading.active_count()))
+from chacha.sources.reading.prefetch import Prefetch
+
+def items():
+    while True:
+        time.sleep(0.001)
+        yield 1
+
+readers = [Prefetch(items()) for _ in range(3)]
+print(next(readers[0]), threading.active_count())
+sys.exit(3)
+"""
+
+
+def test_no_thread_reads_while_the_interpreter_ends() -> None:
+    command = [sys.executable, "-c", LEAVE_WHILE_READING]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stdout.split()) == (3, ["1", "4", "1"]), ended.stderr
+
+
 def test_what_fails_in_the_background_is_raised_in_its_place() -> None:
     def items() -> Iterator[int]:
         yield 1

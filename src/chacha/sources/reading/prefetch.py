@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from queue import Empty, Full, Queue
-from threading import Event, Thread
-from typing import Generic, TypeVar
+from threading import Event, Thread, current_thread
+from time import monotonic
+from typing import Any, Generic, TypeVar
 
 __all__ = ["Prefetch"]
 
 T = TypeVar("T")
 MOST_WAITING = 8
 JOIN_SECONDS = 0.25  # how long the end of a run waits for the thread to stop
+
+_running: dict[Thread, tuple[Queue[Any], Event]] = {}  # what stops each thread that reads
 
 
 class _End:
@@ -39,6 +44,29 @@ def _fill(items: Iterator[T], queue: Queue[T | _End], stopped: Event) -> None:
                 queue.put_nowait(end)
         else:
             queue.put(end)
+        _running.pop(current_thread(), None)
+
+
+def _stop(queue: Queue[Any], stopped: Event) -> None:
+    stopped.set()
+    with suppress(Empty):
+        while True:  # the thread may wait for room
+            queue.get_nowait()
+
+
+def _stop_all() -> None:
+    """Stop reading before the interpreter ends: no thread may be in Arrow's code then."""
+    running = _running.copy()
+    for queue, stopped in running.values():
+        _stop(queue, stopped)
+    deadline = monotonic() + JOIN_SECONDS
+    for thread in running:
+        thread.join(max(0.0, deadline - monotonic()))
+
+
+atexit.register(_stop_all)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_running.clear)  # threads are not copied by a fork
 
 
 class Prefetch(Generic[T]):
@@ -57,6 +85,7 @@ class Prefetch(Generic[T]):
         # The thread has no reference to this object, so that dropping the last one closes it.
         fill = (iter(items), self._queue, self._stopped)
         self._thread = Thread(target=_fill, args=fill, daemon=True)
+        _running[self._thread] = self._queue, self._stopped
         self._thread.start()
 
     def __iter__(self) -> Iterator[T]:
@@ -80,7 +109,7 @@ class Prefetch(Generic[T]):
 
     def close(self) -> None:
         """Stop reading."""
-        self._stop()
+        _stop(self._queue, self._stopped)
         self._thread.join(JOIN_SECONDS)
 
     def __enter__(self) -> Prefetch[T]:
@@ -90,10 +119,4 @@ class Prefetch(Generic[T]):
         self.close()
 
     def __del__(self) -> None:
-        self._stop()
-
-    def _stop(self) -> None:
-        self._stopped.set()
-        with suppress(Empty):
-            while True:  # the thread may wait for room
-                self._queue.get_nowait()
+        _stop(self._queue, self._stopped)
