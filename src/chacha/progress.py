@@ -139,10 +139,10 @@ def _short(config: Config, other: Config) -> str:
     >>> _short(Config(["ab", "ac", "ad", "bc", "bd", "cd"], {"l2": 0.1}), Config(["aa"]))
     '+ab+ac+4more-aa,l2=0.1'
     """
-    words = [word.replace(" ", "=") for word in config.changes(other)]
+    words = config.changes(other)
     added, removed = ([word for word in words if word.startswith(sign)] for sign in "+-")
     groups = "".join([*_abbreviated(added), *_abbreviated(removed)])
-    values = [word for word in words if not word.startswith(("+", "-"))]
+    values = [w.replace(" ", "=", 1) for w in words if not w.startswith(("+", "-"))]
     return ",".join([groups, *values] if groups else values) or "="
 
 

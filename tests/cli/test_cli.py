@@ -27,6 +27,7 @@ import vowpalwabbit
 import chacha
 from chacha import ChaCha, Config
 from chacha.cli.explain import read_decisions
+from chacha.export.feature_file import features_path
 from tests.support.command_line import cli
 from tests.support.sources import lines
 
@@ -445,8 +446,69 @@ def test_a_written_champion_of_logarithms_is_said_to_be_one(tmp_path: Path) -> N
         lines.append(f"{math.exp(0.5 * (a + b) + rng.gauss(0, 0.05))!r} |a a:{a!r} |b b:{b!r}\n")
     source, model = tmp_path / "heavy.vw", tmp_path / "champion.vw"
     source.write_text("".join(lines))
-    done = cli("run", str(source), "--to-vw", str(model))
+    log, result = str(tmp_path / "d.jsonl"), tmp_path / "r.json"
+    words = ("--to-vw", str(model), "--save-decisions", log, "--json", str(result))
+    done = cli("run", str(source), *words, "--tune", "learning_rate")
     assert "target log" in done.stderr
     assert f"{model} predicts ln(1 + (label - " in done.stderr
+    found = json.loads(result.read_text())
+    formula = f"ln(1 + (label - {found['label_low']:g})/{found['label_unit']:g})"
+    story = cli("explain", log).stdout
+    for text in (done.stderr, story):
+        assert f"same as: {found['same_as']}\n" in text
+        assert f"  # of {formula}\n" in text
+        assert re.search(rf"label scale: \S+ around \S+ of {re.escape(formula)} \(", text)
     done = cli("run", str(source), "--as-read", "--to-vw", str(model))
     assert "predicts ln" not in done.stderr
+
+
+def test_a_run_that_learns_nothing_leaves_an_older_champion(tmp_path: Path) -> None:
+    source, model = tmp_path / "a.csv", tmp_path / "champion.vw"
+    beside = Path(features_path(model))
+    source.write_text("x,y\n" + "".join(f"{i % 7},{i % 7 * 3}\n" for i in range(200)))
+    cli("run", str(source), "--to-vw", str(model), "-q")
+    before = model.read_bytes(), beside.read_bytes()
+    for words in (["--target", "nope"], ["--loss", "logistic"]):
+        done = cli("run", str(source), "--to-vw", str(model), *words, rc=1)
+        assert f"{model} stays as it was: the run failed" in done.stderr
+        assert (model.read_bytes(), beside.read_bytes()) == before
+    assert (
+        "stays as it was" in cli("run", str(source), "--to-vw", str(model), "--limit", "0").stderr
+    )
+    assert (model.read_bytes(), beside.read_bytes()) == before
+
+
+def test_a_champion_cannot_go_where_there_is_no_folder(stream: Path, tmp_path: Path) -> None:
+    """That is said before the run, not after it."""
+    path = tmp_path / "nowhere" / "champion.vw"
+    done = cli("run", str(stream), "--to-vw", str(path), rc=1)
+    assert f"{path}: No such file or directory" in done.stderr
+    assert "examples" not in done.stderr
+
+
+def test_the_baseline_is_compared_from_the_second_label_on(tmp_path: Path) -> None:
+    """The first prediction is 0, whoever makes it, and labels may be far from 0."""
+    rng, rows = random.Random(2), []
+    for _ in range(1500):
+        a, b = rng.gauss(0, 1), rng.gauss(0, 1)
+        rows.append(f"{a:.4f},{b:.4f},{1000 + 3 * a * b + rng.gauss(0, 0.1):.4f}\n")
+    source, result = tmp_path / "a.csv", tmp_path / "r.json"
+    source.write_text("a,b,y\n" + "".join(rows))
+    done = cli("run", str(source), "--baseline", "--json", str(result))
+    found = json.loads(result.read_text())
+    assert found["loss"] / found["baseline_loss"] > 0.9, "1000² in the first row"
+    below = 1.0 - (1.0 - found["r2"]) / (1.0 - found["baseline_r2"])
+    assert below > 0.5
+    line = f"the initial configuration alone: {found['baseline_loss']:.6g} (R² "
+    line += f"{found['baseline_r2']:.3f}); what was served is {below:.1%} below\n"
+    assert line in done.stderr
+    done = cli("run", str(source), "--baseline", "--loss", "quantile:0.5")
+    assert re.search(r"alone: \S+; what was served is \S+% below\n", done.stderr)
+
+
+def test_a_champion_with_l2_goes_on_without_it(stream: Path, tmp_path: Path) -> None:
+    model = str(tmp_path / "champion.vw")
+    done = cli("run", str(stream), "--init", "l2=1e-6", "--to-vw", model, "--tune", "interactions")
+    assert f"{model} goes on learning without l2" in done.stderr
+    done = cli("run", str(stream), "--init", "l2=1e-6", "--to-vw", model, "--as-read")
+    assert "without l2" not in done.stderr

@@ -85,8 +85,8 @@ def test_both_drivers_charge_the_constant_of_all_labels_before(loss: Loss, rules
     first, second = (replace(model.summary(), notes=()) for model in models)
     assert first == second
     assert first.mean_loss == native.mean
-    (served, constant), (_, same) = (model._driver.beside_constant for model in models)
-    assert constant == same
+    (served, constant, alone), (_, *same) = (model._driver.beside_constant for model in models)
+    assert [constant, alone] == same
     assert first.r2 == 1.0 - served.mean / constant.mean
     known = next(i for i, (_, weight) in enumerate(labels) if weight > 0) + 1
     assert served.n == constant.n == len(lines) - known, "from the second label on"
@@ -180,7 +180,7 @@ def test_some_losses_have_none(loss: Any) -> None:
         model.tell(ticket, 1.0)
         summary = model.run(vw_file("\n".join(rough_text(20)).encode()))
         assert model._driver.constant == ProgressiveLoss()
-        assert model._driver.beside_constant == (ProgressiveLoss(), ProgressiveLoss())
+        assert model._driver.beside_constant == (ProgressiveLoss(),) * 3
         assert (summary.mean_loss, summary.r2) == (None, None)
         assert "best constant" not in str(summary)
         assert "R²" not in str(summary)

@@ -153,7 +153,7 @@ def test_a_champion_that_was_found(tmp_path: Path) -> None:
 def test_the_command_line_is_the_champion_from_scratch(
     make: Callable[..., ChaCha], shift: float, scale: float
 ) -> None:
-    """Once the label ranges are the same: VW's begins at 0, that of the champion at the shift."""
+    """Once the label ranges are the same; VW's is that of all labels from the first row on."""
     model = make(budget=1, space={}, init={"interactions": ["ab"], "power_t": 0.4})
     stream = list(lines(400, 1, shift, scale, wide=True))
     for line in stream[:100]:
@@ -172,6 +172,27 @@ def test_the_command_line_is_the_champion_from_scratch(
         assert vw.predict(body) == pytest.approx(says(model, body), rel=0, abs=512 * STEP * size)
         vw.learn(line)
         model.learn_one(line)
+    vw.finish()
+
+
+@EACH
+def test_the_command_line_predicts_within_the_labels(make: Callable[..., ChaCha]) -> None:
+    """Labels are far from 0, where VW's own range begins, and a line leads below all of them."""
+    rng = random.Random(1)
+    features = [rng.expovariate(1) for _ in range(400)]
+    labels = [1000 + 3 * min(1 / (x + 0.1), 3) + rng.gauss(0, 0.1) for x in features]
+    model = make(budget=1, space={})
+    for x, y in zip(features, labels, strict=True):
+        model.learn_one(f"{y!r} |a x:{x!r}")
+    args = model.summary().vw_args
+    assert args is not None
+    vw, scale = workspace(*shlex.split(args)), label_map(model).scale
+    for x, y in zip(features, labels, strict=True):
+        vw.learn(f"{y!r} |a x:{x!r}")
+    for x in (0.01, 0.1, 1.0, 3.0, 6.0, 10.0, 20.0):
+        line = f"|a x:{x}"
+        assert vw.predict(line) == pytest.approx(says(model, line), abs=0.1 * scale)
+    assert vw.predict("|a x:20") == pytest.approx(min(labels), abs=1e-3 * scale)
     vw.finish()
 
 

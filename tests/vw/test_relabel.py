@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterator
 from dataclasses import replace
@@ -295,6 +296,24 @@ def test_a_range_that_float32_cannot_hold_is_refused() -> None:
 )
 def test_there_may_be_no_such_new_model(values: dict[str, Any], label_map: LabelMap) -> None:
     assert fresh_options(Config((), values), label_map) is None
+
+
+def test_a_new_model_predicts_within_the_labels() -> None:
+    """The range is that of what is learned; limits of the configuration come first."""
+    wide, logarithm = (90.0, 120.0), LabelMap(3.0, 0.5, True, low=100.0, unit=4.0)
+    for label_map, values, bounds in [
+        (LabelMap(100.0, 4.0), {}, wide),
+        (LabelMap(0.0, 4.0), {}, (None, None)),
+        (LabelMap(100.0, 4.0), {"min_prediction": -2.0}, (92.0, 120.0)),
+        (logarithm, {}, (float(np.float32(-math.log(3.5))), float(np.float32(math.log(6.0))))),
+    ]:
+        fresh = fresh_options(Config((), values), label_map, wide)
+        assert fresh is not None
+        found = tuple(fresh.values.get(f"{end}_prediction") for end in ("min", "max"))
+        assert found == (pytest.approx(bounds) if bounds[0] is not None else bounds)
+    assert fresh_options(Config(), LabelMap(1.0, 1.0), (-1e300, 1e300)) == Config(
+        (), {"constant": 1.0}
+    )
 
 
 def test_weights_that_diverged_are_no_error() -> None:

@@ -278,8 +278,9 @@ NB_MODULE(_native, module) {
       .def_prop_ro("label_origin",
                    property([](Engine& e) { return e.derivation().label_origin(); }))
       .def_prop_ro("beside_constant", property([](Engine& e) {
-                     return std::pair(tuple_of(e.served_beside_constant()),
-                                      tuple_of(e.known_constant()));
+                     return std::tuple(tuple_of(e.served_beside_constant()),
+                                       tuple_of(e.known_constant()),
+                                       tuple_of(e.baseline_beside_constant()));
                    }))
       .def_prop_ro("constant_raw", property([](Engine& e) { return e.constant(); }))
       .def_prop_ro("metrics", property([](Engine& e) {

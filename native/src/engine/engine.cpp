@@ -391,10 +391,12 @@ void Engine::charge(double y, const Forecast* forecast) noexcept {
   const Metrics metrics = loss_.metrics(served_raw_, y, served_loss_);
   metrics_[0] += weight * metrics.first;
   metrics_[1] += weight * metrics.second;
+  double baseline_loss = 0.0;
   if (baseline_ >= 0) {
     const double raw = forecast != nullptr ? forecast->baseline
                                            : lanes_.raw(static_cast<std::uint32_t>(baseline_));
-    baseline_standing_.add(loss_.loss(raw, y), weight);
+    baseline_loss = loss_.loss(raw, y);
+    baseline_standing_.add(baseline_loss, weight);
   }
   if (loss_.has_constant()) {
     const double raw = forecast != nullptr ? forecast->constant : constant();
@@ -404,6 +406,7 @@ void Engine::charge(double y, const Forecast* forecast) noexcept {
     if (known) {
       known_constant_.add(constant_loss, weight);
       served_beside_constant_.add(served_loss_, weight);
+      if (baseline_ >= 0) baseline_beside_constant_.add(baseline_loss, weight);
     }
     constant_.add(y, weight);
   }

@@ -191,9 +191,11 @@ class Engine {
   const ProgressiveLoss& baseline_standing() const { return baseline_standing_; }
   // Of the best constant for the labels so far; never charged if the loss has none.
   const ProgressiveLoss& constant_standing() const { return constant_standing_; }
-  // From the second label on, when it is known: its losses, and those of what was served.
+  // From the second label on, when it is known: its losses, those of what was served, and those of
+  // the baseline.
   const ProgressiveLoss& known_constant() const { return known_constant_; }
   const ProgressiveLoss& served_beside_constant() const { return served_beside_constant_; }
+  const ProgressiveLoss& baseline_beside_constant() const { return baseline_beside_constant_; }
   // The best constant, raw; not a number before the first label, and if the loss has none.
   double constant() const {
     return loss_.has_constant() && constant_.weight > 0 ? constant_.raw(loss_) : std::nan("");
@@ -285,7 +287,7 @@ class Engine {
   std::int64_t t_ = 0;
   BestConstant constant_;
   ProgressiveLoss served_, baseline_standing_, constant_standing_;
-  ProgressiveLoss known_constant_, served_beside_constant_;
+  ProgressiveLoss known_constant_, served_beside_constant_, baseline_beside_constant_;
   double metrics_[2] = {0.0, 0.0};
   double served_raw_ = 0.0;
   double served_loss_ = 0.0;

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from chacha.config.config import Config
+from chacha.data.label_map import LabelMap
 from chacha.drivers.records import beside_constant, label_scale_line
 from chacha.errors import ChaChaError, SourceError
 from chacha.rules.decisions import (
@@ -176,10 +177,20 @@ def story(
         loss = "none" if end["loss"] is None else f"{end['loss']:.6g}"
         loss += beside_constant(settings.get("loss", {}).get("name", ""), end.get("r2"))
         yield f"{end['examples']:>9}  end: served loss {loss}, champion: {champion}"
-        if (args := end.get("vw_args", champion.vw_args())) is not None:
-            yield f"{'':>9}  same as: vw {args}".rstrip()
-        if line := label_scale_line(champion, end.get("label_shift"), end.get("label_scale")):
+        if (same_as := end.get("same_as", f"vw {champion.vw_args()}".rstrip())) is not None:
+            yield f"{'':>9}  same as: {same_as}"
+        if line := label_scale_line(champion, _label_map(end)):
             yield f"{'':>9}  {line}"
+
+
+def _label_map(end: dict[str, Any]) -> LabelMap | None:
+    """Return how the last champion learned labels, if the end of a run says so."""
+    if (shift := end.get("label_shift")) is None:
+        return None
+    label_map = LabelMap(shift, end["label_scale"])
+    if (low := end.get("label_low")) is None:
+        return label_map
+    return label_map._replace(logarithm=True, low=low, unit=end["label_unit"])
 
 
 def explain(

@@ -24,7 +24,7 @@ __all__ = ["JsonResult", "RunOutputs", "TextOutput", "check_distinct"]
 ROW_GROUP = 65536
 END = (
     *("examples", "loss", "mean_loss", "r2", "config", "vw_args", "promotions"),
-    *("label_shift", "label_scale"),
+    *("same_as", "label_shift", "label_scale", "label_low", "label_unit"),
 )
 """What the last line of the decisions holds of the result."""
 
@@ -242,10 +242,10 @@ class RunOutputs:
         self._result = JsonResult(json)
         self._decisions = DecisionLog(save_decisions, about)
         self._next = 0
-        self._at_end: list[Callable[[], None]] = []
+        self._at_end: list[Callable[[bool], None]] = []
 
-    def at_end(self, write: Callable[[], None]) -> None:
-        """Register a function that writes another output at the end."""
+    def at_end(self, write: Callable[[bool], None]) -> None:
+        """Register a function that writes another output; it is told whether the run failed."""
         self._at_end.append(write)
 
     def write_chunk(self, chunk: Chunk) -> None:
@@ -255,7 +255,7 @@ class RunOutputs:
         self._decisions.write(chunk.decisions)
         self._next += chunk.examples
 
-    def finish(self, result: Mapping[str, Any]) -> None:
+    def finish(self, result: Mapping[str, Any], failed: bool) -> None:
         """Write the end of every output, even if one of them fails."""
         end = {key: result[key] for key in END}
         with ExitStack() as stack:
@@ -263,4 +263,4 @@ class RunOutputs:
             stack.callback(self._decisions.close, end)
             stack.callback(self._result.write, result)
             for write in self._at_end:
-                stack.callback(write)
+                stack.callback(write, failed)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import math
+import os
 import resource
 import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from os.path import abspath, dirname, exists, isdir
 from typing import Annotated, Any
 
 import typer
@@ -31,7 +34,7 @@ from chacha.cli.outputs import RunOutputs, check_distinct
 from chacha.cli.parse import RulebookName, parse_init, parse_space
 from chacha.cli.terminal import RunDisplay
 from chacha.config.describe import describe
-from chacha.drivers.records import Chunk
+from chacha.drivers.records import Chunk, logarithm_of
 from chacha.errors import ConfigError, PoolError
 from chacha.export.feature_file import features_path
 from chacha.interrupts import Uninterrupted
@@ -116,6 +119,8 @@ def run(
     paths = {"json": json, "predictions": predictions, "save_decisions": save_decisions}
     for place in (to_vw, to_vw and features_path(to_vw)):
         check_distinct(source, **paths, to_vw=place)
+    if to_vw is not None and not isdir(dirname(abspath(to_vw))):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), to_vw)
     task = task_of(loss_named(loss))
     if dry_run:
         show_source(open_files(source, table, DictReader(task.learner_label), form=form))
@@ -154,7 +159,7 @@ def run(
     about = {"source": stream.name, "version": chacha.__version__, "settings": settings}
     outputs = RunOutputs(predictions, save_decisions, json, about)
     if to_vw is not None:
-        outputs.at_end(lambda: _write_vw(model, to_vw, display))
+        outputs.at_end(lambda failed: _write_vw(model, to_vw, display, failed))
     if not _follow(chunks, model, display, outputs, about):
         display.print_line(f"interrupted after {model.examples} examples")
         raise typer.Exit(1)
@@ -186,29 +191,44 @@ def _follow(
 
     After Ctrl-C or an error, the results so far are still shown and written.
     """
-    began, cpu = time.perf_counter(), cpu_seconds()
+    began, cpu, failed = time.perf_counter(), cpu_seconds(), True
     try:
         with display:
             for chunk in chunks:
                 with Uninterrupted():  # a chunk is written completely or not at all
                     outputs.write_chunk(chunk)
                     display.update()
+        failed = False
     except KeyboardInterrupt:
+        failed = False
         return False
     finally:
         display.finish()
-        outputs.finish(_result(model, about, time.perf_counter() - began, cpu_seconds() - cpu))
+        result = _result(model, about, time.perf_counter() - began, cpu_seconds() - cpu)
+        outputs.finish(result, failed)
     return True
 
 
-def _write_vw(model: ChaCha, path: str, display: RunDisplay) -> None:
-    """Write the champion, and say so if it predicts logarithms."""
+def _write_vw(model: ChaCha, path: str, display: RunDisplay, failed: bool) -> None:
+    """Write the champion, and say in which respects the file is not the champion.
+
+    A run that failed, or that has learned nothing, leaves an older file as it is.
+    """
+    if (failed or model.examples == 0) and exists(path):
+        reason = "the run failed" if failed else "nothing was learned"
+        display.print_line(f"{path} stays as it was: {reason}")
+        return
     model.to_vw(path)
     label_map = model.summary().label_map
-    if label_map is not None and label_map.logarithm:
+    if logarithm := logarithm_of(label_map):
         display.print_line(
-            f"{path} predicts ln(1 + (label - {label_map.low:g})/{label_map.unit:g}), as the "
-            "champion learns it; chacha transform writes such labels"
+            f"{path} predicts {logarithm}, as the champion learns it; chacha transform writes "
+            "such labels"
+        )
+    if label_map is not None and label_map.shift and model.champion.values.get("l2"):
+        display.print_line(
+            f"{path} goes on learning without l2, which would pull its constant to 0, away from "
+            f"the labels around {label_map.shift:g}"
         )
 
 
@@ -230,8 +250,11 @@ def _result(model: ChaCha, about: dict[str, Any], seconds: float, cpu: float) ->
         "champion": str(summary.champion),
         "config": summary.champion.to_json(),
         "vw_args": summary.vw_args,
+        "same_as": summary.same_as,
         "label_shift": summary.label_shift,
         "label_scale": summary.label_scale,
+        "label_low": summary.label_low,
+        "label_unit": summary.label_unit,
         "decisions": summary.decisions,
         "promotions": summary.promotions,
         "seconds": seconds,
@@ -242,6 +265,7 @@ def _result(model: ChaCha, about: dict[str, Any], seconds: float, cpu: float) ->
     }
     if summary.baseline_loss is not None:
         result["baseline_loss"] = _finite(summary.baseline_loss)
+        result["baseline_r2"] = _finite(summary.baseline_r2)
     return result
 
 

@@ -132,8 +132,8 @@ class Driver(ABC):
 
     @property
     @abstractmethod
-    def beside_constant(self) -> tuple[ProgressiveLoss, ProgressiveLoss]:
-        """The losses of the served predictions and of the constant, from the second label on."""
+    def beside_constant(self) -> tuple[ProgressiveLoss, ProgressiveLoss, ProgressiveLoss]:
+        """Losses from the second label on: of what was served, of the constant, of the baseline."""
 
     @property
     @abstractmethod
@@ -229,6 +229,19 @@ class Driver(ABC):
         """Return how the champion learns labels; None if as they are."""
 
     @abstractmethod
+    def has_bases(self) -> bool:
+        """Return whether labels are scaled, and an example brought an initial prediction."""
+
+    @property
+    def label_range(self) -> tuple[float, float] | None:
+        """The range of the labels; None without a label, or if it is not that of predictions.
+
+        It is not with initial predictions, to which models add theirs.
+        """
+        low, high = self.observed.low, self.observed.high
+        return (low, high) if low <= high and not self.has_bases() else None
+
+    @abstractmethod
     def label_origin(self) -> float | None:
         """Return the origin of labels in groups of the label; None if they are as they are."""
 
@@ -244,13 +257,14 @@ class Driver(ABC):
         self, skipped: Mapping[str, int], first: Mapping[str, str], expired: int
     ) -> Summary:
         """Summarize the run; the caller provides skipped rows and the count of expired tickets."""
-        served, published = self.served, self.published
-        weight = served.weight or 1.0
-        constant, label_map = self.constant, self.label_map()
+        overall, published = self.served, self.published
+        weight = overall.weight or 1.0
+        label_map, mean = self.label_map(), self.constant
+        served, constant, baseline = self.beside_constant
         return Summary(
             examples=self.examples,
             skipped=dict(skipped),
-            loss=served.mean if served.weight > 0 else None,
+            loss=overall.mean if overall.weight > 0 else None,
             loss_name=self.task.loss_function.name,
             metrics={key: total / weight for key, total in self.metrics.items()},
             baseline_loss=self.baseline.mean if self.baseline.n else None,
@@ -261,9 +275,11 @@ class Driver(ABC):
             expired=expired,
             first_skipped=dict(first),
             notes=self._notes,
-            mean_loss=constant.mean if constant.weight > 0 else None,
-            r2=r2_of(*self.beside_constant),
+            mean_loss=mean.mean if mean.weight > 0 else None,
+            r2=r2_of(served, constant),
+            baseline_r2=r2_of(baseline, constant) if baseline.n else None,
             label_map=label_map,
+            label_range=self.label_range,
             centred=bool(self.centres()),
             is_vw=capabilities_of(self.pool).exports,
         )

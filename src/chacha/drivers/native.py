@@ -147,10 +147,10 @@ class NativeDriver(Driver):
         return ProgressiveLoss(*self.engine.constant)
 
     @property
-    def beside_constant(self) -> tuple[ProgressiveLoss, ProgressiveLoss]:
-        """The losses of the served predictions and of the constant, from the second label on."""
-        served, constant = self.engine.beside_constant
-        return ProgressiveLoss(*served), ProgressiveLoss(*constant)
+    def beside_constant(self) -> tuple[ProgressiveLoss, ProgressiveLoss, ProgressiveLoss]:
+        """Losses from the second label on: of what was served, of the constant, of the baseline."""
+        served, constant, baseline = self.engine.beside_constant
+        return ProgressiveLoss(*served), ProgressiveLoss(*constant), ProgressiveLoss(*baseline)
 
     @property
     def metrics(self) -> Mapping[str, float]:
@@ -230,6 +230,10 @@ class NativeDriver(Driver):
         """Return how the champion learns labels; None if as they are."""
         champion = self.published.champion
         return self.native.map_of(champion) if champion in self.native.models else None
+
+    def has_bases(self) -> bool:
+        """Return whether labels are scaled, and an example brought an initial prediction."""
+        return self.engine.has_bases
 
     def label_origin(self) -> float | None:
         """Return the origin of labels in groups of the label; None if they are as they are."""

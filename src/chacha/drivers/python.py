@@ -81,7 +81,7 @@ class PythonDriver(Driver):
         self._served, self._baseline = ProgressiveLoss(), ProgressiveLoss()
         self._best_constant = BestConstant.of(task.loss_function)
         self._constant = ProgressiveLoss()
-        self._beside_constant = ProgressiveLoss(), ProgressiveLoss()
+        self._beside_constant = ProgressiveLoss(), ProgressiveLoss(), ProgressiveLoss()
         self._metrics: dict[str, float] = {}
         self._baseline_pool: LivePool | None = None
         if baseline:
@@ -118,8 +118,8 @@ class PythonDriver(Driver):
         return self._constant
 
     @property
-    def beside_constant(self) -> tuple[ProgressiveLoss, ProgressiveLoss]:
-        """The losses of the served predictions and of the constant, from the second label on."""
+    def beside_constant(self) -> tuple[ProgressiveLoss, ProgressiveLoss, ProgressiveLoss]:
+        """Losses from the second label on: of what was served, of the constant, of the baseline."""
         return self._beside_constant
 
     @property
@@ -155,6 +155,10 @@ class PythonDriver(Driver):
     def label_map(self) -> LabelMap | None:
         """Return how the champion learns labels; None if as they are."""
         return None if self._scaled is None else self._scaled.map_of(self.published.champion)
+
+    def has_bases(self) -> bool:
+        """Return whether labels are scaled, and an example brought an initial prediction."""
+        return self._scaled is not None and self._scaled.has_bases
 
     def label_origin(self) -> float | None:
         """Return the origin of labels in groups of the label; None if they are as they are."""
@@ -230,12 +234,14 @@ class PythonDriver(Driver):
         if forecast is None:
             forecast = self._forecast(now, self._incarnations)
         loss = self._charge(forecast.served, y, weight)
+        baseline_loss: float | None = None
         if (pool := self._baseline_pool) is not None:
             baseline = pool.learn(example_for(pool, complete))[self.initial]
             baseline = baseline if forecast.baseline is None else forecast.baseline
-            self._baseline.add(self.task.loss(baseline, y), weight)
+            baseline_loss = self.task.loss(baseline, y)
+            self._baseline.add(baseline_loss, weight)
         if (best := self._best_constant) is not None:
-            self._charge_constant(best, forecast.constant, loss, y, weight)
+            self._charge_constant(best, forecast.constant, (loss, baseline_loss), y, weight)
         then, now_live = forecast.incarnations, self._incarnations
         raw = {c: p for c, p in forecast.raw.items() if then[c] == now_live.get(c)}
         self._charge_models(complete, raw, forecast.served, self._label_of(complete), weight)
@@ -251,16 +257,26 @@ class PythonDriver(Driver):
         return Step(example, served, forecast.served_by, loss, decisions)
 
     def _charge_constant(
-        self, best: BestConstant, forecast: float | None, loss: float, y: float, weight: float
+        self,
+        best: BestConstant,
+        forecast: float | None,
+        losses: tuple[float, float | None],
+        y: float,
+        weight: float,
     ) -> None:
-        """Charge the best constant; `forecast` is None if no label was known, `loss` the served."""
+        """Charge the best constant; `forecast` is None if no label was known.
+
+        `losses` are that of what was served, and that of the baseline, if there is one.
+        """
         raw = BestConstant(best.loss).raw if forecast is None else forecast
         constant_loss = self.task.loss(raw, y)
         self._constant.add(constant_loss, weight)
         if forecast is not None:
-            served, constant = self._beside_constant
-            served.add(loss, weight)
+            served, constant, baseline = self._beside_constant
+            served.add(losses[0], weight)
             constant.add(constant_loss, weight)
+            if losses[1] is not None:
+                baseline.add(losses[1], weight)
         best.add(y, weight)
 
     def _charge_models(

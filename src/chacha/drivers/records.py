@@ -33,6 +33,7 @@ __all__ = [
     "derived_names",
     "label_scale_line",
     "live_models",
+    "logarithm_of",
     "r2_of",
 ]
 
@@ -143,7 +144,8 @@ class Summary:
 
     `label_shift` and `label_scale` are how the champion learns labels: less the shift, in units of
     the scale. Its learning rate is relative to this scale. They are None if labels are learned as
-    they are; the scale is 0 until two labels differ.
+    they are; the scale is 0 until two labels differ. If the champion learns logarithms, shift
+    and scale are those of ln(1 + (label - `label_low`)/`label_unit`).
 
     >>> import chacha
     >>> print(chacha.ChaCha.paper().run("synth:fried", limit=1))
@@ -167,7 +169,9 @@ class Summary:
     notes: Sequence[str] = ()
     mean_loss: float | None = None
     r2: float | None = None
+    baseline_r2: float | None = None  # the same for the initial configuration alone
     label_map: LabelMap | None = None  # how the champion learns labels; None: as they are
+    label_range: tuple[float, float] | None = None  # within which it predicts, if known
     centred: bool = False  # whether numeric columns are learned less a centre
     is_vw: bool = field(default=True, compare=False)  # whether VW has the learner
 
@@ -182,26 +186,49 @@ class Summary:
         return None if self.label_map is None else self.label_map.scale
 
     @property
+    def label_low(self) -> float | None:
+        """The low of the logarithm that the champion learns; None if it learns none."""
+        return self.label_map.low if self.label_map and self.label_map.logarithm else None
+
+    @property
+    def label_unit(self) -> float | None:
+        """The unit of the logarithm that the champion learns; None if it learns none."""
+        return self.label_map.unit if self.label_map and self.label_map.logarithm else None
+
+    @property
+    def same_as(self) -> str | None:
+        """VW's command line for a new model, and on what data; None if VW has no such model."""
+        if (args := self.vw_args) is None:
+            return None
+        names = derived_names(self.champion)
+        comment = "  # on the stream of chacha transform" if names or self.centred else ""
+        comment += f", with {', '.join(names)}" if names else ""
+        if logarithm := logarithm_of(self.label_map):
+            comment += f"  # of {logarithm}"
+        return f"vw {args}".rstrip() + comment
+
+    @property
     def vw_args(self) -> str | None:
         """VW's options for a new model of the labels as they are; None if VW has no such model."""
-        options = fresh_options(self.champion, self.label_map) if self.is_vw else None
+        if not self.is_vw:
+            return None
+        options = fresh_options(self.champion, self.label_map, self.label_range)
         return None if options is None else options.vw_args()
 
     def __str__(self) -> str:
         loss = "none yet" if self.loss is None else f"{self.loss:.6g}"
         loss += beside_constant(self.loss_name, self.r2)
-        lines = [
-            f"champion: {self.champion}",
-            *self._same_as(),
+        lines = [f"champion: {self.champion}"]
+        if self.same_as is not None:
+            lines.append(f"same as: {self.same_as}")
+        if line := label_scale_line(self.champion, self.label_map):
+            lines.append(line)
+        lines.append(
             f"served {self.loss_name} loss {loss} over {_count(self.examples, 'example')}, "
-            f"{_count(self.promotions, 'promotion')}, {_count(self.challengers, 'challenger')}",
-        ]
-        if line := label_scale_line(self.champion, self.label_shift, self.label_scale):
-            lines.insert(2, line)
+            f"{_count(self.promotions, 'promotion')}, {_count(self.challengers, 'challenger')}"
+        )
         if self.baseline_loss is not None and self.loss is not None:
-            change = self.loss / self.baseline_loss - 1 if self.baseline_loss else 0.0
-            baseline = f"{self.baseline_loss:.6g} ({change:+.1%})"
-            lines.append(f"the initial configuration alone: {baseline}")
+            lines.append(self._baseline(self.loss, self.baseline_loss))
         if self.skipped:
             lines.append(f"skipped {_count(sum(self.skipped.values()), 'row')}:")
             for reason, count in self.skipped.items():
@@ -212,17 +239,16 @@ class Summary:
             lines.append(f"{_count(self.expired, 'ticket')} expired without a label")
         return "\n".join(lines)
 
-    def _same_as(self) -> list[str]:
-        """Return the line with VW's command line, if there is one."""
-        if (args := self.vw_args) is None:
-            return []
-        names = derived_names(self.champion)
-        comment = "  # on the stream of chacha transform" if names or self.centred else ""
-        comment += f", with {', '.join(names)}" if names else ""
-        if self.label_map is not None and self.label_map.logarithm:
-            low, unit = self.label_map.low, self.label_map.unit
-            comment += f"  # of ln(1 + (label - {low:g})/{unit:g})"
-        return [f"same as: vw {args}".rstrip() + comment]
+    def _baseline(self, loss: float, alone: float) -> str:
+        """Return the line that compares what was served with the initial configuration."""
+        line = f"the initial configuration alone: {alone:.6g}"
+        line += beside_constant(self.loss_name, self.baseline_r2)
+        if self.r2 is not None and self.baseline_r2 is not None:  # both from the second label on
+            loss, alone = 1.0 - self.r2, 1.0 - self.baseline_r2
+        if not alone > 0.0:
+            return line
+        change = loss / alone - 1.0
+        return f"{line}; what was served is {abs(change):.1%} {'above' if change > 0 else 'below'}"
 
 
 def r2_of(served: ProgressiveLoss, constant: ProgressiveLoss) -> float | None:
@@ -249,17 +275,34 @@ def beside_constant(loss_name: str, r2: float | None) -> str:
     return f" ({abs(r2):.1%} {'above' if r2 < 0 else 'below'} the best constant)"
 
 
-def label_scale_line(champion: Config, shift: float | None, scale: float | None) -> str | None:
+def label_scale_line(champion: Config, label_map: LabelMap | None) -> str | None:
     """Return what a champion's learning rate is relative to; None if it is shown as VW has it.
 
-    >>> label_scale_line(Config(values={"learning_rate": 0.5}), 3.4, 12.7)
-    'label scale: 12.7 around 3.4 (learning rates are relative to it)'
-    >>> print(label_scale_line(Config(), 3.4, 12.7))
+    >>> rate, celsius = Config(values={"learning_rate": 0.5}), LabelMap(32.0, 1.8)
+    >>> label_scale_line(rate, celsius)
+    'label scale: 1.8 around 32 (learning rates are relative to it)'
+    >>> label_scale_line(rate, LabelMap(0.7, 0.5, logarithm=True, low=5.0, unit=2.0))
+    'label scale: 0.5 around 0.7 of ln(1 + (label - 5)/2) (learning rates are relative to it)'
+    >>> print(label_scale_line(Config(), celsius))
     None
     """
-    if shift is None or not scale or "learning_rate" not in champion.values:
+    if label_map is None or not label_map.scale or "learning_rate" not in champion.values:
         return None
-    return f"label scale: {scale:.4g} around {shift:.4g} (learning rates are relative to it)"
+    around = f"{label_map.scale:.4g} around {label_map.shift:.4g}"
+    if logarithm := logarithm_of(label_map):
+        around += f" of {logarithm}"
+    return f"label scale: {around} (learning rates are relative to it)"
+
+
+def logarithm_of(label_map: LabelMap | None) -> str | None:
+    """Return the logarithm that a model learns, as a formula; None if it learns none.
+
+    >>> logarithm_of(LabelMap(0.7, 0.5, logarithm=True, low=5.0, unit=2.0))
+    'ln(1 + (label - 5)/2)'
+    """
+    if label_map is None or not label_map.logarithm:
+        return None
+    return f"ln(1 + (label - {label_map.low:g})/{label_map.unit:g})"
 
 
 def derived_names(config: Config) -> list[str]:

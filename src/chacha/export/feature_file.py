@@ -63,6 +63,7 @@ class FeatureFile:
     `centres` are those of numeric columns, by group and hash. `label_map` says how the
     configuration learned labels; None: as they are. The model file is for the labels as they are.
     Groups of the label are made of what labels are beyond `label_origin`, if there is one.
+    `label_range` is that of predictions, if it is known.
 
     >>> import tempfile
     >>> bins = Recipe(derived("bins(temp,3)"), {7: Basis("c", [1.0, 25.0, 50.0])})
@@ -80,6 +81,7 @@ class FeatureFile:
     centres: Mapping[ColumnKey, Centre] = field(default_factory=dict)
     label_map: LabelMap | None = None
     label_origin: float | None = None
+    label_range: tuple[float, float] | None = None
 
     def write(self, path: str) -> None:
         """Write the file, completely or not at all."""
@@ -90,6 +92,7 @@ class FeatureFile:
             "config": self.config.to_json(),
             "labels": None if self.label_map is None else self.label_map._asdict(),
             "label_origin": self.label_origin,
+            "label_range": self.label_range,
             "apart": list(self.excluded),
         }
         recipes = {name: _recipe_json(self.recipes[name]) for name in sorted(self.recipes)}
@@ -133,12 +136,13 @@ class FeatureFile:
             if lacking := [name for name in config.derived if name not in recipes]:
                 raise ValueError(f"{lacking[0]} is missing")
             centres, label_map = _centres(data["centres"]), _label_map(data["labels"])
-            origin = data.get("label_origin")  # older files do not have it
+            origin = data.get("label_origin")  # older files have neither
             origin = None if origin is None else _double(origin, "the origin of labels")
+            label_range = _label_range(data.get("label_range"))
         except (KeyError, TypeError, ValueError, AttributeError, ConfigError) as error:
             reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
             fail(path, f"it is damaged: {reason}", error)
-        return cls(config, recipes, excluded, model, centres, label_map, origin)
+        return cls(config, recipes, excluded, model, centres, label_map, origin, label_range)
 
 
 def _short(value: float) -> float:
@@ -200,6 +204,16 @@ def _label_map(data: Any) -> LabelMap | None:
     if label_map.scale < 0.0 or not label_map.unit > 0.0:
         raise ValueError("the scale of the labels must not be negative")
     return label_map
+
+
+def _label_range(data: Any) -> tuple[float, float] | None:
+    """Return the label range that JSON data describes."""
+    if data is None:
+        return None
+    low, high = (_double(y, "an end of the label range") for y in data)
+    if not low <= high:
+        raise ValueError(f"the label range ends at {high:g}, before it begins at {low:g}")
+    return low, high
 
 
 def _double(value: Any, what: str) -> float:

@@ -64,6 +64,8 @@ class Transform:
         How the champion learns labels; None: as they are. Labels are written as they are.
     label_origin
         Groups of the label are made of what labels are beyond it; None: of labels as they are.
+    label_range
+        Within which the champion predicts; None if that is not known.
     """
 
     def __init__(
@@ -75,8 +77,10 @@ class Transform:
         centres: Mapping[ColumnKey, Centre] | None = None,
         label_map: LabelMap | None = None,
         label_origin: float | None = None,
+        label_range: tuple[float, float] | None = None,
     ) -> None:
         self.config, self.excluded, self.label_map = config, frozenset(excluded), label_map
+        self.label_range = label_range
         self.centres = dict(centres or {})
         self.groups = tuple(sorted(recipes))
         self.changed = False  # whether the model file changed after the feature file was saved
@@ -109,7 +113,7 @@ class Transform:
         functions = None if policy is None else policy.functions
         used = {name: recipes[name] for name in names}
         excluded, centres = recipes.keys() - names, driver.centres()
-        labels = driver.label_map(), driver.label_origin()
+        labels = driver.label_map(), driver.label_origin(), driver.label_range
         return cls(config, used, excluded, functions, centres, *labels)
 
     @classmethod
@@ -145,7 +149,8 @@ class Transform:
             code = f"chacha.Transform.load({name!r}, functions={{{lacking[0]!r}: function}})"
             fail(beside, f"{problem}; transform in Python: {code}")
         parts = (file.config, file.recipes, file.excluded, functions)
-        transform = cls(*parts, file.centres, file.label_map, file.label_origin)
+        labels = file.label_map, file.label_origin, file.label_range
+        transform = cls(*parts, file.centres, *labels)
         transform.changed = file.model != digest(name)
         return transform
 
@@ -154,7 +159,7 @@ class Transform:
         recipes, excluded = dict(self._derivation.recipes), tuple(sorted(self.excluded))
         parts = (self.config, recipes, excluded, digest(path))
         origin = self._derivation.label_origin
-        file = FeatureFile(*parts, self.centres, self.label_map, origin)
+        file = FeatureFile(*parts, self.centres, self.label_map, origin, self.label_range)
         file.write(features_path(path))
 
     @property
@@ -176,7 +181,7 @@ class Transform:
         >>> chacha.Transform(chacha.Config(["ab"]), {}).vw_args
         "--experimental_full_name_interactions 'a|b'"
         """
-        options = fresh_options(self.config, self.label_map)
+        options = fresh_options(self.config, self.label_map, self.label_range)
         return None if options is None else options.vw_args()
 
     def line(self, text: str) -> str:

@@ -57,7 +57,8 @@ class ScaledPool:
         self._maps: dict[Config, LabelMap] = {}
         self._corrections: dict[Config, MeanCorrection] = {}
         self._range: tuple[float, float] | None = None  # of the labels
-        self._has_bases = False  # whether an example brought an initial prediction
+        self.has_bases = False
+        """Whether an example that was learned brought an initial prediction."""
 
     @property
     def given(self) -> LivePool:
@@ -146,7 +147,7 @@ class ScaledPool:
     def to_vw(self, config: Config, path: str | PathLike[str]) -> None:
         """Write the model of `config` as a VW model file for the labels as they are."""
         pool, label_map = cast("ExportingPool", self.pool_of(config)), self._maps[config]
-        labels = self._range if self._has_bases else None
+        labels = self._range if self.has_bases else None
         if not changes_labels(label_map) and labels is None:
             pool.to_vw(config, path)
             return
@@ -192,7 +193,7 @@ class ScaledPool:
         y = example.target_or_label
         low, high = self._range or (y, y)
         self._range = min(low, y), max(high, y)
-        self._has_bases = self._has_bases or example.initial != 0.0
+        self.has_bases = self.has_bases or example.initial != 0.0
 
     def learn_many(self, examples: Sequence[Example]) -> list[Mapping[Config, float]]:
         """Learn a batch, one example after the other; return the predictions for each."""

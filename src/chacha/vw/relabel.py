@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chacha.config.config import Config
+from chacha.config.config import Config, Value
 from chacha.data.label_map import LabelMap
 from chacha.data.vw_text import CONSTANT
 from chacha.errors import PoolError, fail
@@ -41,6 +41,9 @@ __all__ = ["changes_labels", "fresh_options", "raw_label_options", "with_raw_lab
 
 MOST_SHIFT = 2.0**16
 """Scales; nearer to 0, the steps of float32 are less than a hundredth of the scale."""
+SUM = "sum of squared gradients"
+LEAST_SUM, MOST_SUM = 2.0**-126, 2.0**118
+"""Subnormal numbers have fewer digits, and sums go on growing."""
 RATE, POWER_T = 0.5, 0.5  # VW's defaults
 AS_READ = "learn labels as they are: --as-read, ContestRules(scaling=None)"
 
@@ -99,7 +102,7 @@ def with_raw_labels(
         state,
         model.index,
         _times(name, "weight", model.weight, scale),
-        _times(name, "sum of squared gradients", model.adaptive, squares),
+        _sums(name, model.adaptive, squares),
         model.normalized,
     )
     return _with_constant(moved, shift) if shift else moved
@@ -150,15 +153,23 @@ constant, and the model has noconstant; leave noconstant out, or learn labels as
     return Config(config.interactions, values, config.derived)
 
 
-def fresh_options(config: Config, label_map: LabelMap | None) -> Config | None:
+def fresh_options(
+    config: Config,
+    label_map: LabelMap | None,
+    label_range: tuple[float, float] | None = None,
+) -> Config | None:
     """Return the options with which a new VW model learns the labels as `config` does.
 
-    VW's constant starts at the shift. None if there are no such options: where
-    :func:`raw_label_options` refuses or leaves out some, and with a scaled `initial_t`, which in VW
-    is both the first sum of squared gradients and a first count of examples.
+    VW's constant starts at the shift. If there is one, VW keeps its predictions in `label_range`,
+    that of the labels, where it is known: VW's own range always holds 0.
 
-    >>> print(fresh_options(Config(["ab"]), LabelMap(shift=32.0, scale=1.8)))
-    interactions ab; constant 32; learning_rate 0.9
+    None if there are no such options: where :func:`raw_label_options` refuses or leaves out some,
+    and with a scaled `initial_t`, which in VW is both the first sum of squared gradients and a
+    first count of examples.
+
+    >>> celsius = LabelMap(shift=32.0, scale=1.8)
+    >>> print(fresh_options(Config(["ab"]), celsius, label_range=(14.0, 86.0)))
+    interactions ab; constant 32; learning_rate 0.9; max_prediction 86; min_prediction 14
     """
     if label_map is None or not changes_labels(label_map):
         return config
@@ -170,7 +181,15 @@ def fresh_options(config: Config, label_map: LabelMap | None) -> Config | None:
     without_l2 = config.values.get("l2") and "l2" not in options.values
     if without_l2 or options.values.get("initial_t") != config.values.get("initial_t"):
         return None
-    return options.with_values(constant=constant) if label_map.shift else options
+    if not label_map.shift:
+        return options
+    values: dict[str, Value] = {"constant": constant}
+    if label_range is not None:
+        low, high = (label_map.mapped(y) for y in label_range)
+        if is_float32(low) and is_float32(high):
+            values["min_prediction"] = float(str(np.float32(low)))
+            values["max_prediction"] = float(str(np.float32(high)))
+    return options.with_values(**{**values, **options.values})
 
 
 def _power(scale: float, exponent: float) -> float:
@@ -199,6 +218,17 @@ def _times(
         number = float(numbers[lost][0])
         fail(name, f"a {what} would be {number:g} times {factor:g}; {_beyond()}")
     return products
+
+
+def _sums(name: str, sums: NDArray[np.float32], factor: float) -> NDArray[np.float32]:
+    """Return sums of squared gradients times a factor; an error if VW cannot go on adding."""
+    moved = _times(name, SUM, sums, factor)
+    if factor != 1.0:
+        normal = (moved >= LEAST_SUM) & (moved <= MOST_SUM)
+        if (bad := np.isfinite(sums) & (sums != 0) & ~normal).any():
+            what = f"a {SUM} would be {float(sums[bad][0]):g} times {factor:g}"
+            fail(name, f"{what}, where VW cannot add to it; {_beyond()}")
+    return moved
 
 
 def _beyond() -> str:
