@@ -327,6 +327,9 @@ class Engine:
 
     @property
     def skewed(self) -> bool: ...
+    def beyond_scale(self, model: int) -> bool:
+        """Whether the last labels spread much more than in the scale of a model."""
+
     def logarithm_map(self, model: int) -> tuple[bool, float, float, float]:
         """
         Return whether a model learns logarithms; lowest label, unit, correction.

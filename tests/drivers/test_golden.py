@@ -123,8 +123,8 @@ GOLDEN = [
         {**NI, "learning_rate": RATES},
         {},
         "drift,n=2200",
-        "56ac08ce74b0",
-        "Eliminated:5 Promoted:3 Retired:14 WentLive:18",
+        "f0859588915d",
+        "Eliminated:5 Promoted:3 Retired:15 WentLive:19",
         [
             (121, "interactions aa, ab, ac, ad, ae; learning_rate 0.5"),
             (591, "interactions aa, ab, ac, ad, ae, bc, bd, be, cd, ce, de; learning_rate 0.5"),

@@ -95,6 +95,85 @@ def test_also_where_labels_become_smaller(loss: str, noise: float) -> None:
     assert worst < 1.2
 
 
+def times_a_fresh_model(table: Table, k: int, measured: int = MEASURED) -> float:
+    """The served squared loss long after row k, over that of a model that begins there."""
+    rows = table[k : k + WITHIN + measured]
+    old, fresh = (
+        learned(ChaCha(), each, "a table")[0][-measured:] for each in (table[:k] + rows, rows)
+    )
+    labels = [y for _, y in rows[-measured:]]
+    total = [sum((p - y) ** 2 for p, y in zip(o, labels, strict=True)) for o in (old, fresh)]
+    return total[0] / total[1]
+
+
+def products(n: int, seed: int) -> Table:
+    """Five columns of which only products matter."""
+    rng, table = random.Random(f"products {seed}"), Table()
+    for _ in range(n):
+        x: Row = {f"c{j}": rng.gauss(0, 1) for j in range(5)}
+        y = 4 * x["c0"] * x["c1"] + 2 * x["c2"] * x["c3"]
+        table.append((x, y + rng.gauss(0, 0.3)))
+    return table
+
+
+def waves(n: int, seed: int) -> Table:
+    """A season with a high rate: each label is near the one before."""
+    rng, table, level = random.Random(f"waves {seed}"), Table(), 0.0
+    for i in range(n):
+        level = 0.98 * level + rng.gauss(0, 0.2)
+        x: Row = {"sine": math.sin(i / 50), "cosine": math.cos(i / 50), "c": rng.gauss(0, 1)}
+        table.append((x, x["sine"] + 0.5 * x["c"] + level))
+    return table
+
+
+def times(table: Table, factor: float, first: int, end: int | None = None) -> Table:
+    """The rows with the labels of some of them times a factor."""
+    later = [(x, factor * y) for x, y in table[first:end]]
+    return table[:first] + later + (table[end:] if end is not None else [])
+
+
+@pytest.mark.parametrize("rows", [60, 150, 1000])
+@pytest.mark.parametrize("make", [linear, products], ids=["linear", "products"])
+def test_labels_that_jump_and_return(make: Callable[[int, int], Table], rows: int) -> None:
+    """The return is a change as well, after few labels of the other size."""
+    end = BEFORE + rows
+    table = times(make(end + WITHIN + MEASURED, 0), 1000.0, BEFORE, end)
+    assert times_a_fresh_model(table, end) < 1.2
+
+
+@pytest.mark.parametrize("k", [65, 100, 150])
+def test_labels_that_jump_before_anything_is_learned(k: int) -> None:
+    """A linear model gains nothing on the new scale, and products gain nothing on the old one."""
+    table = times(products(k + WITHIN + MEASURED, 1), 1000.0, k)
+    assert times_a_fresh_model(table, k) < 1.5
+
+
+def test_the_first_labels_may_be_much_smaller_than_the_others() -> None:
+    """No usual loss is known yet that later ones would be far from."""
+    table = times(linear(BEFORE, 3), 1e-3, 0, 70)
+    assert times_a_fresh_model(table, 70) < 1.2
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_high_rate_does_not_hide_that_the_scale_is_wrong(seed: int) -> None:
+    table = times(waves(BEFORE + WITHIN + MEASURED, seed), 1000.0, BEFORE)
+    assert times_a_fresh_model(table, BEFORE) < 1.2
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_products_that_come_after_a_curve(seed: int) -> None:
+    """The champion has bins of all columns, from which products are far."""
+    rng, table = random.Random(f"curves {seed}"), Table()
+    for i in range(BEFORE + WITHIN + MEASURED):
+        x: Row = {f"c{j}": rng.random() for j in range(8)}
+        if i < BEFORE:
+            y = 3 * (x["c0"] > 0.3) - 2 * (x["c1"] > 0.7) + 5 * (x["c2"] - 0.5) ** 2
+        else:
+            y = 24 * (x["c0"] - 0.5) * (x["c1"] - 0.5) + 12 * (x["c2"] - 0.5) * (x["c3"] - 0.5)
+        table.append((x, y + rng.gauss(0, 0.2)))
+    assert times_a_fresh_model(table, BEFORE) < 1.2
+
+
 # Logarithms
 
 

@@ -52,6 +52,9 @@ class World:
     def complexity(self, config: Config) -> float:
         return self.d(config)
 
+    def beyond_scale(self, config: Config) -> bool:
+        return False
+
 
 @cache
 def _example(groups: Sequence[str]) -> Example:

@@ -219,6 +219,13 @@ NB_MODULE(_native, module) {
           "Let models that start empty learn labels, or their logarithms, on the last scale.")
       .def_prop_ro("skewed", property([](Engine& e) { return e.has_skewed_labels(); }))
       .def(
+          "beyond_scale",
+          [](PyEngine& self, std::uint32_t model) {
+            const auto held = self.lock();
+            return self.engine().beyond_scale(model);
+          },
+          "model"_a, "Whether the last labels spread much more than in the scale of a model.")
+      .def(
           "logarithm_map",
           [](PyEngine& self, std::uint32_t model) {
             const auto held = self.lock();

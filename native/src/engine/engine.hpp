@@ -139,7 +139,12 @@ class Engine {
   void renew_scale(std::size_t last, bool log);
   // Whether a few of the last labels are much larger than the others.
   bool has_skewed_labels() const { return first_rows_ == nullptr && labels_.skewed(); }
-  // The same for numeric columns, which are centred too.
+  // Whether the last labels spread much more than in the scale of a model.
+  bool beyond_scale(std::uint32_t model) const {
+    const LabelMap& map = label_map(model);
+    return first_rows_ == nullptr && map.scaled && labels_.beyond(map);
+  }
+  // Numeric columns are centred, too.
   Centring& centring() { return centring_; }
   const LabelMap& label_map(std::uint32_t model) const {
     lanes_.check_live(model);

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "base/spread.hpp"
+#include "learner/label_map.hpp"
 
 namespace chacha {
 
@@ -17,6 +18,7 @@ class RecentLabels {
   static constexpr std::size_t kKept = kMost + 1;  // those, and one from before them
   static constexpr std::size_t kFewest = 32;       // labels that show whether they are skewed
   static constexpr double kSkew = 4.0;
+  static constexpr double kBeyond = 8.0;  // scales
 
   void add(double label) noexcept { ring_[count_++ % kKept] = label; }
   std::uint64_t count() const { return count_; }
@@ -26,6 +28,14 @@ class RecentLabels {
     const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(count_, last));
     for (std::size_t i = 0; i < n; ++i) labels[i] = ring_[(count_ - 1 - i) % kKept];
     return n;
+  }
+  // Whether labels spread much more than in the scale of a model.
+  bool beyond(const LabelMap& map) const noexcept {
+    if (count_ < kKept) return false;
+    std::array<double, kMost> labels;
+    const std::size_t n = copy(kMost, labels.data());
+    for (double& label : labels) label = map.mapped(label);
+    return spread_of(labels.data(), n).scale > kBeyond * map.scale;
   }
   // Whether the largest labels are far from the median, and the smallest are not.
   bool skewed() const noexcept {

@@ -11,7 +11,7 @@ namespace chacha {
 struct Surprise {
   static constexpr double kLong = 2000.0, kShort = 32.0, kCut = 8.0;
   static constexpr double kLarge = 3.0, kSmall = 1.0 / 16.0;
-  static constexpr std::int64_t kLeast = 200;
+  static constexpr std::int64_t kLeast = 200, kChecked = 128;
   static constexpr std::int64_t kNever = std::int64_t{1} << 62;
 
   double usual = 0.0, recent = 0.0;            // losses of the champion
@@ -19,12 +19,15 @@ struct Surprise {
   std::int64_t steps = 0;                      // where it was not the same
   std::int64_t since = 0;                      // examples since a change was noticed;
   double total = 0.0, largest = 0.0;           // the champion's losses on them
-  std::int64_t calm = 0;                       // the example until which no change is looked for,
-  std::int64_t stays = 0;                      // and until which the usual losses stay
-  std::int64_t settles = kNever;               // that after which the level is found again,
-  std::int64_t again = kNever;  // and that after which a second model is started anew
+  std::int64_t steps_since = 0;                // likewise
+  double total_step = 0.0, largest_step = 0.0;
+  std::int64_t calm = 0;          // the example until which no change is looked for,
+  std::int64_t stays = 0;         // and until which the usual losses stay
+  std::int64_t settles = kNever;  // that after which the level is found again,
+  std::int64_t again = kNever;    // and that after which a second model is started anew
   // What follows changes only with decisions.
   std::int64_t noticed = -1000, changes = 0, anew = 0;
+  std::int64_t checks = kChecked;  // the example after which the scale of labels is looked at
 
   // Every field, by the name and in the order of the twin.
   template <class Visit>
@@ -37,6 +40,9 @@ struct Surprise {
     visit("since", &Surprise::since);
     visit("total", &Surprise::total);
     visit("largest", &Surprise::largest);
+    visit("steps_since", &Surprise::steps_since);
+    visit("total_step", &Surprise::total_step);
+    visit("largest_step", &Surprise::largest_step);
     visit("calm", &Surprise::calm);
     visit("stays", &Surprise::stays);
     visit("settles", &Surprise::settles);
@@ -44,6 +50,7 @@ struct Surprise {
     visit("noticed", &Surprise::noticed);
     visit("changes", &Surprise::changes);
     visit("anew", &Surprise::anew);
+    visit("checks", &Surprise::checks);
   }
 
   // Adds the champion's loss on example `t`, the `charged`-th, and that of the label before as the
@@ -53,13 +60,16 @@ struct Surprise {
     add_cut(loss, charged, t < stays, usual, recent);
     if (std::isfinite(step) && step > 0.0) {
       add_cut(step, ++steps, t < stays, usual_step, recent_step);
+      ++steps_since;
+      total_step += step;
+      largest_step = std::max(largest_step, step);
     }
     ++since;
     total += loss;
     largest = std::max(largest, loss);
   }
   bool is_due(std::int64_t charged, std::int64_t t) const noexcept {
-    return is_surprised(charged, t) || t >= settles || t >= again;
+    return is_surprised(charged, t) || t >= settles || t >= again || t >= checks;
   }
   bool is_surprised(std::int64_t charged, std::int64_t t) const noexcept {
     if (charged < kLeast || t < calm) return false;
@@ -67,8 +77,8 @@ struct Surprise {
     return larger || (usual_step > 0.0 && recent_step < kSmall * usual_step);
   }
   void begin_again() noexcept {
-    usual = recent = total = largest = 0.0;
-    since = 0;
+    usual = recent = total = largest = total_step = largest_step = 0.0;
+    since = steps_since = 0;
   }
 
  private:

@@ -82,11 +82,12 @@ TEST(every_field_of_a_serving_is_visited_once) {
 
 TEST(every_field_of_a_surprise_is_visited_once) {
   check_fields<Surprise>({"usual", "recent", "usual_step", "recent_step", "steps", "since", "total",
-                          "largest", "calm", "stays", "settles", "again", "noticed", "changes",
-                          "anew"});
+                          "largest", "steps_since", "total_step", "largest_step", "calm", "stays",
+                          "settles", "again", "noticed", "changes", "anew", "checks"});
   const auto s = numbered<Surprise>();
   CHECK(s.usual == 1.0 && s.recent == 2.0 && s.usual_step == 3.0 && s.recent_step == 4.0);
-  CHECK(s.steps == 5 && s.since == 6 && s.total == 7.0 && s.largest == 8.0 && s.calm == 9);
-  CHECK(s.stays == 10 && s.settles == 11 && s.again == 12 && s.noticed == 13);
-  CHECK(s.changes == 14 && s.anew == 15);
+  CHECK(s.steps == 5 && s.since == 6 && s.total == 7.0 && s.largest == 8.0);
+  CHECK(s.steps_since == 9 && s.total_step == 10.0 && s.largest_step == 11.0 && s.calm == 12);
+  CHECK(s.stays == 13 && s.settles == 14 && s.again == 15 && s.noticed == 16);
+  CHECK(s.changes == 17 && s.anew == 18 && s.checks == 19);
 }

@@ -45,6 +45,25 @@ TEST(recent_labels_are_the_last_ones) {
   }
 }
 
+TEST(labels_are_beyond_a_scale_if_they_spread_eight_times_as_far) {
+  LabelMap map;
+  map.scaled = true;
+  for (const double unit : {1e-9, 1.0, 1e12}) {
+    const auto all = around(7.0 * unit, unit, 65);  // one more than those that are looked at
+    map.scale = unit / 8.0;
+    CHECK(of(all).beyond(map));
+    map.scale = unit;
+    CHECK(!of(all).beyond(map));
+    map.scale = 0.0;  // not known: nothing is learned on it
+    CHECK(of(all).beyond(map));
+    CHECK(!of(around(7.0 * unit, unit, 64)).beyond(map));  // too few
+  }
+  map.log = true;
+  map.scale = 0.5;
+  CHECK(!of(around(100.0, 10.0, 65)).beyond(map));
+  CHECK(of(around(0.0, 1e9, 65)).beyond(map));
+}
+
 TEST(labels_are_skewed_if_the_largest_is_far_away_and_the_smallest_is_not) {
   std::vector<double> all = around(10.0, 1.0, 64);
   CHECK(!of(all).skewed());

@@ -114,6 +114,7 @@ TEST(there_is_no_surprise_while_it_is_calm) {
   stream.add(30, 9.0, 1.0);
   CHECK(stream.is_surprised());
   stream.surprise.calm = stream.t + 1;
+  stream.surprise.checks = Surprise::kNever;
   CHECK(!stream.is_surprised());
   CHECK(!stream.surprise.is_due(stream.t, stream.t));
   CHECK(stream.surprise.is_surprised(stream.t, stream.t + 1));
@@ -122,7 +123,9 @@ TEST(there_is_no_surprise_while_it_is_calm) {
 TEST(what_was_planned_is_due_at_its_time) {
   Stream stream = after(300, 1.0, 1.0);
   Surprise& surprise = stream.surprise;
-  CHECK(!surprise.is_due(300, 300));
+  CHECK(surprise.is_due(300, 300));  // to look at the scale of labels
+  surprise.checks = 600;
+  CHECK(!surprise.is_due(300, 300) && surprise.is_due(600, 600));
   surprise.settles = 310;
   CHECK(!surprise.is_due(300, 309));
   CHECK(surprise.is_due(300, 310));
@@ -144,6 +147,12 @@ TEST(an_example_without_a_step_counts_for_the_losses_alone) {
   CHECK_EQ(stream.surprise.since, before.since + 1);
   CHECK_EQ(stream.surprise.total, before.total + 3.0);
   CHECK_EQ(stream.surprise.largest, 3.0);
+  CHECK_EQ(stream.surprise.steps_since, std::int64_t{300});
+  CHECK_EQ(stream.surprise.total_step, 600.0);
+  stream.add(3.0, 9.0);
+  CHECK_EQ(stream.surprise.steps_since, std::int64_t{301});
+  CHECK_EQ(stream.surprise.total_step, 609.0);
+  CHECK_EQ(stream.surprise.largest_step, 9.0);
 }
 
 TEST(a_champion_without_losses_is_never_surprised) {
@@ -158,12 +167,16 @@ TEST(only_sums_of_the_champions_losses_begin_again) {
   Surprise begun = stream.surprise;
   begun.begin_again();
   CHECK(begun.usual == 0.0 && begun.recent == 0.0 && begun.total == 0.0 && begun.largest == 0.0);
+  CHECK(begun.total_step == 0.0 && begun.largest_step == 0.0 && begun.steps_since == 0);
   CHECK_EQ(begun.since, std::int64_t{0});
   begun.usual = stream.surprise.usual;
   begun.recent = stream.surprise.recent;
   begun.total = stream.surprise.total;
   begun.largest = stream.surprise.largest;
   begun.since = stream.surprise.since;
+  begun.steps_since = stream.surprise.steps_since;
+  begun.total_step = stream.surprise.total_step;
+  begun.largest_step = stream.surprise.largest_step;
   Surprise::each_field([&](const char*, auto field) {
     CHECK_EQ(begun.*field, stream.surprise.*field);  // all else stays
   });

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
@@ -19,7 +20,7 @@ from chacha.errors import ConfigError
 from chacha.rules.decisions import Decision
 from chacha.sources.many_files import expand
 
-__all__ = ["JsonResult", "RunOutputs", "TextOutput", "check_distinct"]
+__all__ = ["JsonResult", "RunOutputs", "TextOutput", "check_distinct", "check_folder"]
 
 ROW_GROUP = 65536
 END = (
@@ -92,6 +93,17 @@ def check_distinct(sources: Sequence[str], **outputs: str | None) -> None:
         if place in taken and not path.startswith("/dev/"):
             raise ConfigError(f"{name} {path}: {taken[place]} too; give another file")
         taken[place] = f"{name} writes there"
+
+
+def check_folder(path: str | None) -> None:
+    """Raise an error, before the run, if the folder of an output that is written last is missing.
+
+    >>> check_folder("nowhere/champion.model")
+    Traceback (most recent call last):
+    FileNotFoundError: [Errno 2] No such file or directory: 'nowhere/champion.model'
+    """
+    if path is not None and not Path(path).absolute().parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
 
 
 def _identity(path: str, reading: bool = False) -> Any:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 import math
-import os
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from os.path import abspath, dirname, exists, isdir
+from os.path import exists
 from typing import Annotated, Any
 
 import typer
@@ -30,7 +28,7 @@ from chacha.cli.flags import (
     TuneFlag,
     with_table_flags,
 )
-from chacha.cli.outputs import RunOutputs, check_distinct
+from chacha.cli.outputs import RunOutputs, check_distinct, check_folder
 from chacha.cli.parse import RulebookName, parse_init, parse_space
 from chacha.cli.terminal import RunDisplay
 from chacha.config.describe import describe
@@ -117,10 +115,7 @@ def run(
 ) -> None:
     """Tune while passing over a stream, and serve a prediction for every example."""
     paths = {"json": json, "predictions": predictions, "save_decisions": save_decisions}
-    for place in (to_vw, to_vw and features_path(to_vw)):
-        check_distinct(source, **paths, to_vw=place)
-    if to_vw is not None and not isdir(dirname(abspath(to_vw))):
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), to_vw)
+    _check_outputs(source, to_vw, paths)
     task = task_of(loss_named(loss))
     if dry_run:
         show_source(open_files(source, table, DictReader(task.learner_label), form=form))
@@ -163,6 +158,13 @@ def run(
     if not _follow(chunks, model, display, outputs, about):
         display.print_line(f"interrupted after {model.examples} examples")
         raise typer.Exit(1)
+
+
+def _check_outputs(source: list[str], to_vw: str | None, paths: Mapping[str, str | None]) -> None:
+    """Raise an error if outputs cannot be written, or would be written over something."""
+    for place in (to_vw, to_vw and features_path(to_vw)):
+        check_distinct(source, **paths, to_vw=place)
+    check_folder(to_vw)
 
 
 def _open(

@@ -85,7 +85,7 @@ class NativeDriver(Driver):
         self.engine = engine = pool.engine
         self._engine_state = engine_state(algorithm, pool, task, self._failures)
         self._calls_python = self._engine_state.calls_python
-        self._observed = NativeStreamFacts(engine, task, self._engine_state.screen)
+        self._observed = NativeStreamFacts(engine, task, self._engine_state.screen, pool.models)
         engine.set_observed_bits(bits)
         if scaling is not None:
             engine.scale_labels(scaling.rows)

@@ -26,8 +26,15 @@ class NativeStreamFacts:
     []
     """
 
-    def __init__(self, engine: Engine, task: Task, screen: NativeScreen | None = None) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        task: Task,
+        screen: NativeScreen | None = None,
+        models: Mapping[Config, int] | None = None,
+    ) -> None:
         self._engine, self._task, self.screen = engine, task, screen
+        self._models = models or {}
         self._version = 0
         self._columns: Sequence[ColumnProfile] = ()
 
@@ -50,6 +57,10 @@ class NativeStreamFacts:
     def skewed(self) -> bool:
         """Whether a few of the last labels are much larger than the others, and have a scale."""
         return self._engine.skewed
+
+    def beyond_scale(self, config: Config) -> bool:
+        """Return whether the last labels spread much more than in the scale of a live model."""
+        return self._engine.beyond_scale(self._models[config])
 
     @property
     def groups(self) -> Sequence[str]:

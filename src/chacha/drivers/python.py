@@ -78,6 +78,7 @@ class PythonDriver(Driver):
         if isinstance(algorithm, Contest):
             self._screen = Screen(algorithm.rules.screening, self._derive)
         self._observed = ObservedStream(bits, task.proxy_range, self._screen, self._labels)
+        self._observed.map_of = None if self._scaled is None else self._scaled.map_of
         self._served, self._baseline = ProgressiveLoss(), ProgressiveLoss()
         self._best_constant = BestConstant.of(task.loss_function)
         self._constant = ProgressiveLoss()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
+from chacha.data.label_map import LabelMap
 from chacha.data.spread import spread_of
 
 __all__ = ["RecentLabels"]
@@ -15,6 +16,7 @@ __all__ = ["RecentLabels"]
 MOST = 64
 FEWEST = 32  # labels that show whether they are skewed
 SKEW = 4.0
+BEYOND = 8.0  # scales
 
 
 class RecentLabels:
@@ -39,6 +41,21 @@ class RecentLabels:
     def last(self, count: int = MOST) -> Sequence[float]:
         """Return the last labels."""
         return list(self._labels)[-count:]
+
+    def beyond(self, label_map: LabelMap) -> bool:
+        """Return whether labels spread much more than in the scale of a model.
+
+        >>> labels = RecentLabels()
+        >>> labels.are_scaled = True
+        >>> for label in range(100):
+        ...     labels.add(float(label))
+        >>> labels.beyond(LabelMap(50.0, 10.0)), labels.beyond(LabelMap(50.0, 2.0))
+        (False, True)
+        """
+        if len(self._labels) <= MOST or not self.are_scaled:
+            return False
+        spread = spread_of([label_map.mapped(y) for y in self.last()])
+        return spread.scale > BEYOND * label_map.scale
 
     @property
     def skewed(self) -> bool:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 from chacha.config.config import Config
 from chacha.config.derived_groups import ColumnProfile
 from chacha.data.example import Example
+from chacha.data.label_map import LabelMap
 from chacha.rules.feature_counts import complexity
 from chacha.rules.recent_labels import RecentLabels
 
@@ -59,6 +60,9 @@ class StreamFacts(Protocol):
     def skewed(self) -> bool:
         """Whether a few of the last labels are much larger than the others, and have a scale."""
 
+    def beyond_scale(self, config: Config) -> bool:
+        """Return whether the last labels spread much more than in the scale of a live model."""
+
     @property
     def screen(self) -> Any:
         """The screen that ranks candidates; only the recommended rules have one."""
@@ -102,6 +106,7 @@ class ObservedStream:
         self.sizes: dict[str, int] = {}
         self.raw_features = 0
         self.columns: Sequence[ColumnProfile] = ()  # set by the driver that derives groups
+        self.map_of: Callable[[Config], LabelMap] | None = None  # set where labels are scaled
         self.screen = screen
         self._loss_range = loss_range
         self._mask = (1 << bits) - 1
@@ -125,6 +130,12 @@ class ObservedStream:
     def skewed(self) -> bool:
         """Whether a few of the last labels are much larger than the others, and have a scale."""
         return self._labels is not None and self._labels.skewed
+
+    def beyond_scale(self, config: Config) -> bool:
+        """Return whether the last labels spread much more than in the scale of a live model."""
+        if self._labels is None or self.map_of is None:
+            return False
+        return self._labels.beyond(self.map_of(config))
 
     @property
     def groups(self) -> Sequence[str]:

@@ -121,6 +121,7 @@ class Contest:
     >>> from chacha.rules.contest.screening import Screening
     >>> screen = Screen(Screening())
     >>> facts = SimpleNamespace(groups="ab", sizes={}, columns=(), screen=screen, skewed=False)
+    >>> facts.beyond_scale = lambda champion: False
     >>> rules = ContestRules(oracle=lambda champion, groups: [champion.with_product(groups)])
     >>> contest = Contest(rules, Config(), budget=2)
     >>> state = contest.start()
@@ -152,7 +153,8 @@ class Contest:
     def start(self) -> ContestState:
         """Return the state before the first example."""
         state = ContestState(self.initial, self._moves(), CandidateWindow(self.rules.screening))
-        state.surprise.calm = NEVER if self.budget < 2 else 0
+        if self.budget < 2:
+            state.surprise.calm = state.surprise.checks = NEVER
         return state
 
     def _moves(self) -> MoveSource:
@@ -239,7 +241,7 @@ class Contest:
             decisions = self._promote(state, best, failures)
         else:
             decisions = [d for c in state.B for d in self._decide_on(state, c)]
-        changes = self._slots.heed_changes(state, failures)
+        changes = self._slots.heed_changes(state, facts, failures)
         if decisions or changes or state.decide_anyway:
             state.decide_anyway = False
             decisions += changes or self._slots.start_standing(state, failures)
@@ -276,15 +278,20 @@ class Contest:
     def _promote(self, state: ContestState, c: Config, failures: list[Exception]) -> list[Decision]:
         """C ← c; the others leave, and the dethroned champion stays with a new pairing.
 
-        So does a model that was started anew: it is no move away from the old champion. If a custom
-        test fails to say what one that stays needs, it leaves too.
+        So does a model that was started anew: it is no move away from the old champion. If such a
+        model is promoted, the stream has changed, and the old champion leaves. If a custom test
+        fails to say what one that stays needs, it leaves too.
         """
         old, winner = state.champion, state.challengers[c]
         change = winner.move.kind == ANEW
         decisions: list[Decision] = [
             promoted_record(state.t, c, old, winner.pairing, self.rules.evidence)
         ]
-        stay = {Move(DETHRONED, "", old, LONGER): state.charged}
+        stay: dict[Move, int] = {}
+        if change:  # the stream is no longer what the old champion has learned
+            decisions.append(Retired(state.t, old, state.charged, eliminated=False))
+        else:
+            stay[Move(DETHRONED, "", old, LONGER)] = state.charged
         for other in state.B:
             challenger = state.challengers[other]
             if other != c and challenger.move.kind == ANEW and len(stay) < self.budget - 1:
@@ -311,7 +318,9 @@ class Contest:
     ) -> list[Decision]:
         """Start challengers in the free slots.
 
-        If the oracle fails, nothing is proposed; it is called again after the next example.
+        They start empty, on the scale of the last labels, if these are beyond the champion's scale:
+        a copy would have no better chance than the champion. If the oracle fails, nothing is
+        proposed; it is called again after the next example.
         """
         decisions: list[Decision] = []
         if self.budget < 2:
@@ -320,7 +329,9 @@ class Contest:
         try:
             candidates = partial(state.moves.candidates, C, groups, columns)
             state.window.set(screen, C, facts, candidates)
-            skewed = facts.skewed and not state.surprise.labels_are_mixed(state.t)
+            mixed = state.surprise.labels_are_mixed(state.t)
+            skewed = facts.skewed and not mixed
+            beyond = facts.beyond_scale(C) and not mixed
             while len(state.challengers) < self.budget - 1:
                 live = {each.move: each.pairing.n for each in state.challengers.values()}
                 request = MoveRequest(C, groups, screen, live, state.t, columns)
@@ -330,7 +341,7 @@ class Contest:
                     break
                 challenger = self._slots.make_challenger(state, move)
                 self._slots.give(state, challenger)
-                labels = EXPIRES if move.config.starts_empty(C) else None
+                labels = EXPIRES if beyond or move.config.starts_empty(C) else None
                 lease, why = challenger.lease, move.why
                 decisions.append(WentLive(state.t, move.config, lease, why, labels))
         except Exception as error:

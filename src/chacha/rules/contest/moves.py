@@ -181,6 +181,23 @@ class Moves(MoveRotation):
         for name, products in self.products.bundles(champion, groups, screen, most):
             yield name, partial(bundle, products)
 
+    def first_products(
+        self, champion: Config, groups: Sequence[str], screen: CandidateScreen
+    ) -> Sequence[Config]:
+        """Return the first move to several more products, if there is one.
+
+        >>> from chacha.rules.contest import Screening
+        >>> from chacha.rules.contest.screen import Screen
+        >>> from chacha.config.space import Interactions
+        >>> moves = Moves(Space.of({"interactions": Interactions()}))
+        >>> print(*moves.first_products(Config(), "abc", Screen(Screening())))
+        interactions ab, ac, bc
+        """
+        if self.space.interactions is None:
+            return []
+        made = (make() for _, make in self._several(champion, groups, screen))
+        return [*islice((config for config in made if config is not None), 1)]
+
     def _bundle(self, champion: Config, more: Sequence[Product]) -> Config:
         """Return the champion with more products; cached, as every request asks for it again."""
         key = champion, tuple(more)

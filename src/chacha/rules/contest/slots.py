@@ -8,11 +8,13 @@ from chacha.config.config import Config
 from chacha.errors import ConfigError
 from chacha.rules.contest.betting import PairedBetting, Pairing, number
 from chacha.rules.contest.blending import BlendGain
+from chacha.rules.contest.moves import Moves
 from chacha.rules.contest.records import retired_record
 from chacha.rules.contest.rotation import ELIMINATED, TARGET, Move
 from chacha.rules.contest.state import Challenger, ContestState
 from chacha.rules.contest.surprise import EXPIRES, LASTS, NEVER
 from chacha.rules.decisions import Decision, WentLive
+from chacha.rules.stream_facts import StreamFacts
 
 __all__ = ["ANEW", "DETHRONED", "LONGER", "Slots", "leave"]
 
@@ -70,13 +72,19 @@ class Slots:
             state.moves.ended(move, n, eliminated, self.rests(state, move, eliminated))
         return leave(state, c, eliminated)
 
-    def heed_changes(self, state: ContestState, failures: list[Exception]) -> list[Decision]:
+    def heed_changes(
+        self, state: ContestState, facts: StreamFacts, failures: list[Exception]
+    ) -> list[Decision]:
         """Start a model anew after a surprise, and others when more labels show their scale.
 
-        Those are the champion's configuration and the initial one, which may learn sooner. Evidence
-        is counted in other units from then on.
+        Evidence is counted in other units from then on. The others start without a surprise, too,
+        if labels turn out to be beyond the scale that the first ones have shown.
         """
         surprise, t = state.surprise, state.t
+        if t >= surprise.checks:
+            surprise.checks = 2 * t
+            if facts.beyond_scale(state.champion):
+                surprise.again = t
         if t >= surprise.settles:
             surprise.settle(t)
             self._find_units(state)
@@ -93,14 +101,26 @@ class Slots:
         decisions = []
         if t >= surprise.again:
             surprise.again = NEVER
-            both = (self._anew(state, each) for each in (state.champion, self.initial))
-            for config in dict.fromkeys(both):
+            for config in self._contest_anew(state, facts):
                 if self._is_full(state):
-                    if not (others := self._spare(state, anew=False)):
+                    others = self._spare(state, anew=False) or self._spare(state, anew=True)
+                    if not (others := [c for c in others if c.started != t]):
                         break
                     decisions.append(self._retire_least(state, others))
                 decisions += self._start_anew(state, config, SETTLED, EXPIRES, failures)
         return decisions
+
+    def _contest_anew(self, state: ContestState, facts: StreamFacts) -> list[Config]:
+        """Return what a contest would begin with that starts now, most likely ones first.
+
+        That is the champion's configuration with its own values, which may suit the stream whatever
+        its scale is, the initial one, which may learn sooner, and that with several products.
+        """
+        initial = self._anew(state, self.initial)
+        configs = [state.champion.with_target(state.champion.target, state.t), initial]
+        if isinstance(state.moves, Moves):
+            configs += state.moves.first_products(initial, facts.groups, facts.screen)
+        return list(dict.fromkeys(configs))
 
     def start_standing(self, state: ContestState, failures: list[Exception]) -> list[Decision]:
         """Start a model anew if a slot is free and none was started for long."""

@@ -20,6 +20,8 @@ LEAST = 200  # examples before there is something to compare with
 LASTS = 12  # examples after which a surprise must still be one
 SETTLED = 700  # examples that suffice to find the level after a change
 EXPIRES = 64  # examples after which all of the last labels are from after it
+FEW_STEPS = 8  # that do not show yet what is usual
+CHECKED = 128  # examples after which the scale of labels is looked at; then after twice as many
 NEVER = 1 << 62
 """The example until which a contest is calm that cannot have a challenger."""
 
@@ -48,6 +50,9 @@ class Surprise:
     since: int = 0  # examples since a change was noticed, or the level was last found;
     total: float = 0.0  # the champion's losses on them,
     largest: float = 0.0  # and the largest one
+    steps_since: int = 0  # and likewise
+    total_step: float = 0.0
+    largest_step: float = 0.0
     calm: int = 0  # the example until which no change is looked for,
     stays: int = 0  # and until which the usual losses stay
     settles: int = NEVER  # the example after which the level is found again,
@@ -55,6 +60,7 @@ class Surprise:
     noticed: int = -1000  # the example after which one was last noticed
     changes: int = 0  # how often one was suspected since the last that was confirmed
     anew: int = 0  # the example after which a model was last started anew
+    checks: int = CHECKED  # that after which the scale of labels is looked at again
 
     def add(self, loss: float, step: float, charged: int, t: int) -> None:
         """Add the champion's loss on an example, and that of the label before as the prediction.
@@ -69,6 +75,9 @@ class Surprise:
             self.steps += 1
             both = _added(step, self.steps, stays, self.usual_step, self.recent_step)
             self.usual_step, self.recent_step = both
+            self.steps_since += 1
+            self.total_step += step
+            self.largest_step = max(self.largest_step, step)
         self.since += 1
         self.total += loss
         self.largest = max(self.largest, loss)
@@ -98,6 +107,9 @@ class Surprise:
 
     def heed(self, t: int, calm: int) -> None:
         """Begin anew with what is usual since a change; no other is looked for until `calm`."""
+        step = self._step_level() if self.steps_since > 1 else self.largest_step  # of one or none
+        if step > 0.0:
+            self.recent_step = step
         self.usual_step = self.recent_step
         self.calm = self.stays = calm
         self.again = self.noticed + EXPIRES
@@ -111,17 +123,26 @@ class Surprise:
 
         After a change it takes the champion a while to lose what it then usually loses. So this
         is repeated after twice as many examples, up to a thousand or so. If it loses much more
-        instead, the stream has changed again, and that is looked for at once.
+        instead, or labels differ much less, the stream has changed again, and that is looked for at
+        once.
         """
-        level = self._level()
+        level, step = self._level(), self._step_level()
         if self.usual > 0.0 and level > LARGE * self.usual:
             self.calm = min(self.calm, t)
         elif math.isfinite(level):
             self.usual = self.recent = level
+        if self.steps_since >= FEW_STEPS:
+            if step < SMALL * self.usual_step:
+                self.calm = min(self.calm, t)
+            elif math.isfinite(step):
+                self.usual_step = self.recent_step = step
         self._settle_later(t)
 
     def _level(self) -> float:
-        return (self.total - self.largest) / (self.since - 1) if self.since > 1 else math.inf
+        return _mean_without(self.largest, self.total, self.since)
+
+    def _step_level(self) -> float:
+        return _mean_without(self.largest_step, self.total_step, self.steps_since)
 
     def _settle_later(self, t: int) -> None:
         self.settles = t + 2 * self.since if 0 < self.since < SETTLED else NEVER
@@ -132,7 +153,7 @@ class Surprise:
         if math.isfinite(loss):
             self.usual = self.recent = loss
         if change:
-            self.changes, self.again = 0, NEVER
+            self.changes = 0
         self.calm, self.stays, self.anew = t + LEAST, t, t
         if self.settles < NEVER:
             self.settles = t + LASTS
@@ -140,11 +161,17 @@ class Surprise:
 
     def _forget_total(self) -> None:
         self.since, self.total, self.largest = 0, 0.0, 0.0
+        self.steps_since, self.total_step, self.largest_step = 0, 0.0, 0.0
 
     def begin_again(self) -> None:
         """Forget the champion's losses, as if no model had seen an example."""
         self.usual = self.recent = 0.0
         self._forget_total()
+
+
+def _mean_without(largest: float, total: float, n: int) -> float:
+    """Return the mean of n numbers but the largest; infinite if there is none."""
+    return (total - largest) / (n - 1) if n > 1 else math.inf
 
 
 def _added(loss: float, n: int, stays: bool, usual: float, recent: float) -> tuple[float, float]:
