@@ -224,6 +224,11 @@ class Engine:
 
     def undamp(self, model: int) -> None: ...
     def stop(self, model: int) -> None: ...
+    def incarnation(self, model: int) -> int:
+        """
+        Return a number that the model has until it is stopped or begins again.
+        """
+
     def raw(
         self,
         line: str,
@@ -262,7 +267,7 @@ class Engine:
     def tell_line(
         self,
         line: str,
-        forecast: Sequence[tuple[int, float]],
+        forecast: Sequence[tuple[int, int, float]],
         served: float,
         baseline: float,
         constant: float,

@@ -207,7 +207,7 @@ def test_labels_that_come_late_and_in_any_order(seed: int) -> None:
     )
     waiting: list[tuple[chacha.Ticket, chacha.Ticket, float, int]] = []
     over: list[bool] = []
-    for line in rough_text(400, seed=seed):
+    for line in rough_text(600, seed=seed):
         row = chacha.data.parse_line(line)
         assert row.label is not None
         if rng.random() < 0.2:

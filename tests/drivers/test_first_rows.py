@@ -25,6 +25,7 @@ from chacha.drivers.python import PythonDriver
 from chacha.losses import Quantile
 from chacha.pools.base import LivePool
 from chacha.rules.contest import Scaling
+from chacha.rules.contest.state import ContestState
 from chacha.sources import Categories, Missing
 from tests.support.command_line import cli
 from tests.support.derived_runs import fast_model
@@ -269,6 +270,78 @@ def test_labels_may_come_late_and_rows_may_be_text(
         return outcome(model, track)
 
     assert run(NativePool()) == run(PlainPool())
+
+
+# Late labels
+
+
+def through_text(**settings: Any) -> ChaCha:
+    """A model of the engine whose tickets keep the example and the forecast in Python."""
+    model = contest_model(**settings)
+    model._fast_path._asked = None
+    return model
+
+
+LATE: dict[str, Callable[..., ChaCha]] = {
+    "engine": contest_model,
+    "through text": through_text,
+    "python": lambda **settings: contest_model(pool=PlainPool(), **settings),
+}
+
+
+def charged(model: ChaCha) -> int:
+    """How often the champion was charged."""
+    end = model.state
+    assert isinstance(end, ContestState)
+    return end.charged
+
+
+@pytest.mark.parametrize("way", LATE)
+@pytest.mark.parametrize("delay", [1, 20, 80, 200])
+def test_late_labels_may_be_far_from_zero(way: str, delay: int) -> None:
+    """Nothing was known when most were asked for, and no model is charged for that."""
+    runs = []
+    for far in (0.0, 2.0**20):
+        model = LATE[way](first_lease=100)
+        waiting, track = [], []
+        for x, y in ordinary(delay + 250):
+            ticket = model.ask(x)
+            waiting.append((ticket, y + far))
+            track.append(ticket.prediction - far)
+            if len(waiting) > delay:
+                model.tell(*waiting.pop(0))
+        end = model.state
+        assert isinstance(end, ContestState)
+        scales = [each.pairing.scale for each in end.challengers.values()]
+        decided = [(d.kind, d.t, d.config) for d in model.decisions]
+        serving = [end.serving.served_loss, end.serving.champion_loss]
+        losses = [end.level, end.surprise.usual, end.surprise.recent, *serving, *scales]
+        runs.append((decided, end.charged, track[delay + 1 :], losses))
+    near, far_away = runs
+    assert near[:2] == far_away[:2]
+    assert near[2] == pytest.approx(far_away[2], abs=1e-4)
+    assert near[3] == pytest.approx(far_away[3], rel=1e-4)
+
+
+@pytest.mark.parametrize("way", LATE)
+@pytest.mark.parametrize(
+    ("asked", "told", "times"), [(20, 40, 0), (33, 40, 1), (63, 64, 0), (64, 64, 1), (10, 90, 0)]
+)
+def test_models_that_began_again_are_not_charged(
+    way: str, asked: int, told: int, times: int
+) -> None:
+    """They are others than those that were asked; the loss that was served is reported."""
+    model, table = LATE[way](), ordinary(told + 1)
+    (x, y), *rest = table
+    for row in rest[:asked]:
+        model.learn_one(*row)
+    ticket = model.ask(x)
+    for row in rest[asked:told]:
+        model.learn_one(*row)
+    before, lost = charged(model), model._driver.served.total
+    model.tell(ticket, y)
+    assert charged(model) - before == times
+    assert model._driver.served.total - lost == pytest.approx((ticket.prediction - y) ** 2)
 
 
 def test_the_command_line_scales_as_the_library_does(tmp_path: Path) -> None:

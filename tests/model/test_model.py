@@ -22,6 +22,7 @@ import chacha
 from chacha import ChaCha, Config, Decision, Example, Interactions, LogUniform, ReferencePool
 from chacha.config.space import Domain
 from chacha.drivers.native import NativeDriver
+from chacha.drivers.python import PythonDriver
 from chacha.pools.vw import VWPool
 from chacha.rules import ProgressiveLoss
 from chacha.rules.paper import PaperState
@@ -130,7 +131,9 @@ def test_pool_and_core_agree_at_every_step() -> None:
     m = model(pool=ReferencePool(), lease_factor=1, evidence=chacha.SampleComplexity(scale=0.001))
     for row in examples(600):
         m.learn_one(row)
-        assert set(m.pool.live) == {m.champion, *m.live_challengers} == set(m._driver._incarnations)
+        live = {m.champion, *m.live_challengers}
+        assert isinstance(m._driver, PythonDriver)
+        assert set(m.pool.live) == live == set(m._driver._incarnations)
     assert m.promotions > 3
 
 
@@ -254,7 +257,9 @@ def test_a_model_that_restarted_since_is_not_charged(
         m.pool.start(challenger)
         assert m._driver.native.models == numbers, "the new model has the number of the old one"
         m._driver._write(m._driver._state)
-    m._driver._incarnations[challenger] = 999  # it was retired and restarted
+    else:
+        assert isinstance(m._driver, PythonDriver)
+        m._driver._incarnations[challenger] = 999  # it was retired and restarted
     n = standing(m)[challenger].n
     m.tell(ticket, 1.0)
     assert standing(m)[challenger].n == n

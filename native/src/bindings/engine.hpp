@@ -255,12 +255,12 @@ class PyEngine {
   }
 
   // The same for a line of text with its label, and for the given predictions.
-  int tell_line(std::string_view line, const std::vector<std::pair<std::uint32_t, double>>& raw,
-                double served, double baseline, double constant, PyNumber y,
-                const NumberCells& numbers) {
+  int tell_line(std::string_view line, const std::vector<Prediction>& raw, double served,
+                double baseline, double constant, PyNumber y, const NumberCells& numbers) {
     const auto held = lock();
-    const Forecast forecast{raw, served, baseline, constant};
     if (!parse(line, numbers) || !set_label(y, nb::none())) return -1;
+    Forecast forecast{{}, served, baseline, constant};
+    take_same(engine_, raw, forecast);
     return static_cast<int>(engine_.step(&forecast));
   }
 
@@ -344,7 +344,8 @@ class PyEngine {
     asked.predictions.reserve(engine_.number_limit());
     for (std::uint32_t model = 0; model < engine_.number_limit(); ++model) {
       const std::uint64_t incarnation = engine_.incarnation(model);
-      if (incarnation != 0) asked.predictions.push_back({model, incarnation, engine_.raw(model)});
+      if (incarnation == 0) continue;
+      asked.predictions.emplace_back(model, incarnation, engine_.raw(model));
     }
     asked.served = engine_.served_now();
     asked.prediction = engine_.loss().served(asked.served);

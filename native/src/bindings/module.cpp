@@ -139,6 +139,13 @@ NB_MODULE(_native, module) {
             self.engine().stop(model);
           },
           "model"_a)
+      .def(
+          "incarnation",
+          [](PyEngine& self, std::uint32_t model) {
+            const auto held = self.lock();
+            return self.engine().incarnation(model);
+          },
+          "model"_a, "Return a number that the model has until it is stopped or begins again.")
       .def("raw", &PyEngine::raw, "line"_a, "models"_a, "learn"_a, "numbers"_a = NumberCells(),
            "Return the raw predictions of models; None if the line is refused.")
       .def("serve_line", &PyEngine::serve_line, "line"_a,

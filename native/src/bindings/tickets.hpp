@@ -70,15 +70,21 @@ class SavedExample {
   Pod<double> read_;
 };
 
+// A model, its incarnation, and what it predicted.
+using Prediction = std::tuple<std::uint32_t, std::uint64_t, double>;
+
+// Takes the predictions of the models that are still the same.
+void take_same(const Engine& engine, const std::vector<Prediction>& predictions,
+               Forecast& forecast) {
+  forecast.raw.clear();
+  for (const auto& [model, incarnation, raw] : predictions) {
+    if (engine.incarnation(model) == incarnation) forecast.raw.emplace_back(model, raw);
+  }
+}
+
 // An example that was read once, and what all live models predicted for it. Nothing that happens to
 // the dict changes it.
 struct Asked {
-  struct Prediction {
-    std::uint32_t model;
-    std::uint64_t incarnation;
-    double raw;
-  };
-
   std::uint64_t engine;  // its number
   SavedExample example;
   // What the names of the features are made of: a line, or a plan and the words of a dict.
@@ -95,10 +101,7 @@ struct Asked {
 
   // The predictions of the models that are still the same.
   void forecast(const Engine& engine_now, Forecast& forecast) const {
-    forecast.raw.clear();
-    for (const auto& [model, incarnation, raw] : predictions) {
-      if (engine_now.incarnation(model) == incarnation) forecast.raw.emplace_back(model, raw);
-    }
+    take_same(engine_now, predictions, forecast);
     forecast.served = served;
     forecast.baseline = baseline;
     forecast.constant = constant;

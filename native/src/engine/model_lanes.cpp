@@ -62,6 +62,7 @@ void ModelLanes::stop(std::uint32_t model) {
 
 void ModelLanes::restart(std::uint32_t model, const LabelMap& map) {
   live(model).bank->restart(models_[model].lane);
+  models_[model].incarnation = ++started_;
   models_[model].map = map;
 }
 

@@ -34,7 +34,7 @@ class ModelLanes {
   std::uint32_t start(int bits, const Options& options, std::vector<GroupList> products, int from,
                       float damping, const LabelMap& map = {});
   void stop(std::uint32_t model);
-  // Make a model empty again. May throw; then it can be called again.
+  // Make a model empty again: it is another incarnation. May throw; then it can be called again.
   void restart(std::uint32_t model, const LabelMap& map);
 
   bool is_live(std::uint32_t model) const {
@@ -42,8 +42,8 @@ class ModelLanes {
   }
   // Raise an error unless a model has that number.
   void check_live(std::uint32_t model) const;
-  // A number that no other start of any model has, to recognise a model that was stopped and whose
-  // number was given to another one. At least 1.
+  // A number that no other start or restart of any model has, to recognise a model that began
+  // again, or was stopped and its number given to another one. At least 1.
   std::uint64_t incarnation(std::uint32_t model) const { return live(model).incarnation; }
 
   // Where a model learns: its bank, and the first of its lanes there.

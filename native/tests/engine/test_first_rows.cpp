@@ -249,6 +249,19 @@ TEST(all_models_begin_again_on_each_new_scale) {
   }
 }
 
+TEST(models_that_begin_again_are_other_incarnations) {
+  ScaledModels scaled(12);
+  std::size_t n = 0;
+  for (const Row& row : rows_of(13, 40)) {
+    std::vector<std::uint64_t> before, after;
+    for (const std::uint32_t m : scaled.models) before.push_back(scaled.engine.incarnation(m));
+    scaled.learn(row.y, row.features);
+    for (const std::uint32_t m : scaled.models) after.push_back(scaled.engine.incarnation(m));
+    const bool again = ++n == 1 || n == 2 || n == 4 || n == 8 || n == 12;
+    for (std::size_t i = 0; i < before.size(); ++i) CHECK_EQ(after[i] > before[i], again);
+  }
+}
+
 TEST(a_model_that_starts_among_the_first_rows_begins_again_with_the_others) {
   const std::vector<Row> rows = rows_of(2, 12);
   ScaledModels late(8), early(8);

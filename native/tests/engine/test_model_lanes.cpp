@@ -74,6 +74,15 @@ TEST(an_incarnation_is_never_given_again) {
   CHECK_EQ(models.lanes.incarnation(model), last);
 }
 
+TEST(a_model_that_begins_again_is_another_incarnation) {
+  Models models;
+  const std::uint32_t a = models.start(18), b = models.start(18);
+  const std::uint64_t other = models.lanes.incarnation(b);
+  models.lanes.restart(a, LabelMap());
+  CHECK(models.lanes.incarnation(a) > other);
+  CHECK_EQ(models.lanes.incarnation(b), other);
+}
+
 TEST(models_of_the_same_bits_share_a_bank) {
   Models models;
   const std::uint32_t a = models.start(18), b = models.start(10), c = models.start(18);

@@ -38,8 +38,8 @@ __all__ = ["Driver", "Forecast", "Published"]
 class Forecast(NamedTuple):
     """The predictions of all live models for one example, and which of them is served.
 
-    `incarnations` numbers the models: a configuration that is retired and goes live again is a
-    different model, which is not charged for the forecast of its predecessor.
+    `incarnations` numbers the models: one that begins again, or is retired and goes live again, is
+    a different model, which is not charged for the forecast of its predecessor.
     """
 
     raw: Mapping[Config, float]
@@ -86,8 +86,6 @@ class Driver(ABC):
         self.published = Published(self.initial, (), ())
         self._state: RulesState = algorithm.start()
         self._failures: list[BaseException] = []  # of custom parts, raised after the step
-        self._incarnations: dict[Config, int] = {self.initial: 0}
-        self._next_incarnation = 1
         self.begun = False  # whether line 5 has begun
         self._oracle_groups: tuple[str, ...] | None = None  # that the oracle was last called with
         self._unreported: list[Decision] = []  # to be returned with the next step
@@ -192,6 +190,10 @@ class Driver(ABC):
             start_model(self.pool, self.algorithm.starting, champion, decision.config)
         else:
             self._start_anew(decision.config, decision.labels)
+
+    def _stop(self, config: Config) -> None:
+        """Drop the model of a challenger."""
+        self.pool.stop(config)
 
     @abstractmethod
     def _start_anew(self, config: Config, labels: int) -> None:
@@ -327,8 +329,7 @@ class Driver(ABC):
             return applied  # the oracle has proposed nothing more either
         for decision in decisions:
             if isinstance(decision, Retired):
-                self.pool.stop(decision.config)
-                del self._incarnations[decision.config]
+                self._stop(decision.config)
             elif isinstance(decision, WentLive):
                 self._derive(decision.config.derived)
                 try:
@@ -337,8 +338,6 @@ class Driver(ABC):
                     self.algorithm.withdraw(state, decision.config)
                     self._failures.append(error)
                     continue
-                self._incarnations[decision.config] = self._next_incarnation
-                self._next_incarnation += 1
             elif isinstance(decision, Promoted) and copies(self.pool):
                 self.pool.undamp(decision.config)
             applied.append(decision)

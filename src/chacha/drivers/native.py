@@ -192,7 +192,8 @@ class NativeDriver(Driver):
         served_by, served = algorithm.served_by(state), algorithm.serve(state, raw)
         constant = self.engine.constant_raw
         known = None if math.isnan(constant) else constant
-        return Forecast(raw, dict(self._incarnations), served_by, served, baseline, known)
+        incarnations = {c: self.engine.incarnation(number) for c, number in models.items()}
+        return Forecast(raw, incarnations, served_by, served, baseline, known)
 
     def learn(self, example: Example, forecast: Forecast | None = None) -> Step:
         """Lines 7-17, then 5: charge the predictions, learn, decide."""
@@ -259,11 +260,10 @@ class NativeDriver(Driver):
 
     def _predictions_of(
         self, forecast: Forecast
-    ) -> tuple[list[tuple[int, float]], float, float, float]:
-        """Return a forecast's predictions of the models that are still the same, for the engine."""
+    ) -> tuple[list[tuple[int, int, float]], float, float, float]:
+        """Return a forecast's predictions for the engine, which knows the models by incarnation."""
         models, then = self.native.models, forecast.incarnations
-        same = [c for c in forecast.raw if then[c] == self._incarnations.get(c)]
-        raw = [(models[c], forecast.raw[c]) for c in same]
+        raw = [(models[c], then[c], p) for c, p in forecast.raw.items() if c in models]
         constant = math.nan if forecast.constant is None else forecast.constant
         return raw, forecast.served, forecast.baseline or 0.0, constant
 

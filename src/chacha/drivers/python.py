@@ -28,6 +28,7 @@ from chacha.rules.contest.contest import Contest
 from chacha.rules.contest.scaling import Scaling
 from chacha.rules.contest.screen import Screen
 from chacha.rules.contest.state import ContestState
+from chacha.rules.decisions import WentLive
 from chacha.rules.label_reach import LabelReach
 from chacha.rules.progressive_loss import ProgressiveLoss
 from chacha.rules.recent_labels import RecentLabels
@@ -70,6 +71,7 @@ class PythonDriver(Driver):
         self._scaled = None if scaling is None else ScaledPool(pool, corrects)
         pool = pool if self._scaled is None else self._scaled
         self._observed: ObservedStream
+        self._incarnations, self._started = {algorithm.initial: 0}, 0
         super().__init__(algorithm, pool, task, keep_decisions, features, notes, scaling)
         self._labels, self._reach = RecentLabels(), LabelReach()
         self._step_loss = math.nan  # of the label before as the prediction
@@ -127,6 +129,19 @@ class PythonDriver(Driver):
     def metrics(self) -> Mapping[str, float]:
         """The weighted sums of the other reported metrics."""
         return self._metrics
+
+    def _start(self, decision: WentLive, champion: Config) -> None:
+        super()._start(decision, champion)
+        self._renew_incarnation(decision.config)
+
+    def _stop(self, config: Config) -> None:
+        super()._stop(config)
+        del self._incarnations[config]
+
+    def _renew_incarnation(self, config: Config) -> None:
+        """Give a model that begins a number that no other start has."""
+        self._started += 1
+        self._incarnations[config] = self._started
 
     def _start_anew(self, config: Config, labels: int) -> None:
         if self._scaled is not None:
@@ -360,6 +375,8 @@ class PythonDriver(Driver):
         pools = [pool for pool in (self.pool, self._baseline_pool) if isinstance(pool, ScaledPool)]
         for pool in pools:
             pool.begin_again(label_map)
+        for config in self.pool.live:
+            self._renew_incarnation(config)
         self._reach.begin(label_map.shift, label_map.scale)
         self._derivation.move_label_origin(label_map.shift)
         algorithm, state, screen = self.algorithm, self._state, self._screen
