@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chacha.data.label_map import MOST, LabelMap
+from chacha.data.label_map import MOST, LabelMap, MeanCorrection
 from chacha.data.spread import Spread, spread_of
 from chacha.rules.recent_labels import RecentLabels
 
@@ -85,6 +85,16 @@ def test_a_map_that_knows_no_scale_learns_nothing() -> None:
     assert unknown.to_learner(1e9) == 0.0
     assert unknown.to_user(0.0) == 7.0
     assert LabelMap() == (0.0, 0.0, False, 0.0, 1.0)
+
+
+def test_nothing_is_corrected_without_a_scale() -> None:
+    label_map, correction = LabelMap(logarithm=True, low=7.0), MeanCorrection()
+    for _ in range(20):
+        correction.observe(label_map, raw=0.0, y=2.0)  # cut
+    assert correction == MeanCorrection()
+    assert label_map.to_user(0.0, correction=correction.factor) == 7.0
+    correction.observe(label_map.found(10.0), raw=0.0, y=10.0)
+    assert correction == MeanCorrection(products=2.0, squares=1.0, count=1.0)
 
 
 @given(st.floats(-1e38, 1e38), st.floats(-1e38, 1e38), st.floats(1e-300, 1e38))

@@ -9,9 +9,10 @@ from collections.abc import Callable
 
 import pytest
 
-from chacha import ChaCha
+from chacha import ChaCha, NativePool
 from chacha.losses import Loss, Quantile, Squared
 from tests.support.derived_runs import Row, Table
+from tests.support.fast_rules import PlainPool
 from tests.support.scaled_runs import WAYS, keen_model, learned
 
 BEFORE, WITHIN, MEASURED = 5000, 2000, 500
@@ -234,3 +235,19 @@ def test_nor_if_the_last_labels_were_all_equal() -> None:
     scaled, same = learned(keen_model(loss=Quantile(0.5)), small, "a table")
     assert same == decided
     assert scaled == [math.ldexp(prediction, -30) for prediction in track]
+
+
+@pytest.mark.parametrize("pool", [NativePool, PlainPool])
+def test_nor_if_labels_jump_to_a_single_value(pool: type[NativePool]) -> None:
+    """Logarithms of equal labels have no unit, and are not corrected by one."""
+    rng, table = random.Random("v1"), Table()
+    for i in range(860):
+        a = rng.gauss(0, 1)
+        y = 1e-6 * math.exp(3.0 * (a + rng.gauss(0, 0.1)))
+        table.append(({"a": a}, y if i < 800 else 1e9))
+    track, decided = learned(keen_model(pool()), table)
+    assert any(t > 800 and "target log" in config for _, t, config in decided)
+    small = [(x, math.ldexp(y, -20)) for x, y in table]
+    scaled, same = learned(keen_model(pool()), small)
+    assert same == decided
+    assert scaled == [math.ldexp(prediction, -20) for prediction in track]

@@ -52,9 +52,10 @@ struct LabelMap {
     const double t = shift + scale * raw;
     return base + low + unit * ((t >= 0.0 ? correction() : 1.0) * one_more(t) - 1.0);
   }
-  // An example that was learned, and what was predicted for it.
+  // An example that was learned, and what was predicted for it. Without a scale the unit is not
+  // known either, and nothing is corrected.
   void observe(const Example& example, double raw) {
-    if (!corrected || !(example.weight > 0.0F)) return;
+    if (!corrected || !(scale > 0.0) || !(example.weight > 0.0F)) return;
     const double t = shift + scale * raw;
     if (t < 0.0) return;
     const double v = (example.target - example.base - low) / unit + 1.0;

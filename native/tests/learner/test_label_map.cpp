@@ -222,6 +222,18 @@ TEST(a_prediction_above_the_lowest_label_is_corrected) {
   CHECK_EQ(map.to_user(-0.5, 0.0), plain.to_user(-0.5, 0.0));
 }
 
+TEST(nothing_is_corrected_on_an_unknown_scale) {
+  LabelMap map = logarithm(7.0, 1.0, 0.0, 0.0);
+  map.corrected = true;
+  for (int i = 0; i < 20; ++i) map.observe(labelled(2.0), 0.0);  // cut
+  CHECK_EQ(map.count, 0.0);
+  CHECK_EQ(map.to_user(0.0, 0.0), 7.0);
+  map.find_scale(10.0);
+  map.observe(labelled(10.0), 0.0);
+  CHECK_EQ(map.count, 1.0);
+  CHECK_EQ(map.products, 2.0);
+}
+
 TEST(only_some_examples_count_towards_the_correction) {
   LabelMap map = logarithm(0.0, 1.0);
   map.observe(labelled(9.0), 1.0);  // there is no correction

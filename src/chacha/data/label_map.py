@@ -115,9 +115,12 @@ class MeanCorrection:
         return min(max(factor, 1.0 / LARGEST), LARGEST)
 
     def observe(self, label_map: LabelMap, raw: float, y: float, base: float = 0.0) -> None:
-        """Add an example that was learned, and what was predicted for it."""
+        """Add an example that was learned, and what was predicted for it.
+
+        Without a scale the unit is not known either, and nothing is corrected.
+        """
         t = label_map.shift + label_map.scale * raw
-        if t < 0.0:
+        if t < 0.0 or not label_map.scale > 0.0:
             return
         v, e = (y - base - label_map.low) / label_map.unit + 1.0, one_more(t)
         self.products = self.products * DECAY + v * e
