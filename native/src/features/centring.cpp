@@ -9,7 +9,8 @@
 namespace chacha {
 namespace {
 
-constexpr double kAside = 0x1p-12;   // scales: so far from the median is the centre
+constexpr double kAside = 0x1p-12;  // scales: so far from the median is the centre
+constexpr double kEven = 1e-9;      // scales a number: tails whose lengths differ by less are equal
 constexpr double kLeast = 0x1p-126;  // scales; numbers that differ by less are 0 as floats
 
 std::size_t mixed(std::uint32_t group, std::uint32_t hash) {
@@ -19,8 +20,10 @@ std::size_t mixed(std::uint32_t group, std::uint32_t hash) {
 // If more than half of the numbers are equal, that is the centre: then most rows need no feature.
 // Otherwise it is a little aside from the median, so that hardly any number is exactly there: a
 // number at the centre is no feature, also of groups that are derived from its column. That is the
-// side of the longer tail, which changes with the sign of the column.
-Centre centre_of(std::vector<double>& sample) {
+// side of the longer tail, which changes with the sign of the column; if both are equally long,
+// that of the first number.
+Centre centre_of(const std::vector<double>& column) {
+  std::vector<double> sample = column;
   const Spread spread = spread_of(sample.data(), sample.size());
   if (!(spread.scale > kLeast)) return {spread.centre, 1.0};
   const double inverse = 1.0 / spread.scale;
@@ -28,6 +31,10 @@ Centre centre_of(std::vector<double>& sample) {
   if (2 * static_cast<std::size_t>(most) > sample.size()) return {spread.centre, inverse};
   double tails = 0.0;
   for (const double x : sample) tails += (x - spread.centre) * inverse;
+  if (std::fabs(tails) <= kEven * static_cast<double>(sample.size())) {
+    const auto other = [&](double x) { return x != spread.centre; };
+    tails = spread.centre - *std::find_if(column.begin(), column.end(), other);
+  }
   const double aside = spread.scale * kAside;
   return {spread.centre + (tails < 0.0 ? -aside : aside), inverse};
 }
@@ -123,8 +130,7 @@ void Centring::fit() {
   if (finished_) return;
   for (Column& column : columns_) {
     const bool always = column.given == rows_ && !column.sample.empty();
-    std::vector<double> sample = column.sample;
-    column.centre = always ? centre_of(sample) : Centre();
+    column.centre = always ? centre_of(column.sample) : Centre();
   }
   ++version_;
 }

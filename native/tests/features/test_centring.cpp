@@ -84,7 +84,8 @@ std::string picture(const Example& example) {
 TEST(a_column_is_centred_at_its_median_moved_towards_the_longer_tail) {
   CHECK(centre_of({5.0, 5.0, 9.0, 10.0}).centre > 7.0);
   CHECK(centre_of({-5.0, -5.0, -9.0, -10.0}).centre < -7.0);
-  check_centre(centre_of({10.0, 14.0}), 12.0 + 2.0 * kAside, 0.5);  // both are equally long
+  check_centre(centre_of({10.0, 14.0}), 12.0 + 2.0 * kAside, 0.5);  // both are equally long:
+  check_centre(centre_of({14.0, 10.0}), 12.0 - 2.0 * kAside, 0.5);  // away from the first number
 }
 
 TEST(a_column_that_is_mostly_one_number_is_centred_there) {
@@ -246,27 +247,22 @@ TEST(centred_numbers_are_always_finite) {
 
 TEST(a_column_of_the_other_sign_is_the_mirror_image) {
   Rng rng(2);
-  int equal_tails = 0;
   for (int i = 0; i < 2000; ++i) {
     std::vector<double> column, mirrored;
     for (std::uint32_t n = rng.below(60) + 1; n > 0; --n) {
       column.push_back(std::floor(std::exp(5.0 * rng.real())) - 20.0);
-      mirrored.push_back(-column.back());
     }
+    if (rng.chance(3)) {  // both tails are equally long
+      for (std::size_t n = column.size(); n > 0; --n) column.push_back(0.1 - column[n - 1]);
+    }
+    for (const double x : column) mirrored.push_back(-x);
     const Centre one = centre_of(column), other = centre_of(mirrored);
-    double tails = 0.0;
-    for (const double x : column) tails += x - one.centre;
-    if (std::fabs(tails * one.inverse) < 0.1) {  // the side of the longer tail is not clear
-      ++equal_tails;
-      continue;
-    }
     CHECK(std::fabs(one.centre + other.centre) <= 1e-12 * std::fabs(one.centre));
     for (const double x : {-3.0, 0.0, 100.0}) {
       const auto a = static_cast<double>(one.of(x)), b = static_cast<double>(other.of(-x));
       CHECK(std::fabs(a + b) <= 1e-6 * std::fabs(a) + 1e-12);
     }
   }
-  CHECK(equal_tails < 400);
 }
 
 TEST(neither_unit_nor_zero_of_a_column_matters) {

@@ -18,6 +18,7 @@ from chacha.data.vw_text import DEFAULT_GROUP, FLOAT32_MAX, hash_name
 __all__ = ["Centre", "Centring", "ColumnKey", "centre_of", "changed"]
 
 ASIDE = 2.0**-12  # scales: so far from the median is the centre
+EVEN = 1e-9  # scales a number: tails whose lengths differ by less are equally long
 LEAST = 2.0**-126  # scales; numbers that differ by less are 0 in single precision
 ColumnKey = tuple[str, int]
 """The group and the hash of a column."""
@@ -47,7 +48,8 @@ def centre_of(sample: list[float]) -> Centre:
     If more than half of them are equal, that is the centre: then most rows need no feature.
     Otherwise it is a little aside from the median, so that hardly any number is exactly there: a
     number at the centre is no feature, also of groups that are derived from its column. That is
-    the side of the longer tail, which changes with the sign of the column.
+    the side of the longer tail, which changes with the sign of the column; if both are equally
+    long, the side where the first number is not.
 
     >>> centre_of([5.0, 5.0, 5.0, 9.0]), centre_of([1e9, 1e9 + 8.0])
     (Centre(centre=5.0, inverse=0.5), Centre(centre=1000000004.00..., inverse=0.25))
@@ -61,6 +63,8 @@ def centre_of(sample: list[float]) -> Centre:
     tails = 0.0
     for x in sorted(sample):
         tails += (x - spread.centre) * inverse
+    if abs(tails) <= EVEN * len(sample):
+        tails = spread.centre - next(x for x in sample if x != spread.centre)
     aside = spread.scale * ASIDE
     return Centre(spread.centre + (-aside if tails < 0.0 else aside), inverse)
 
