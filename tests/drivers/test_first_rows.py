@@ -89,6 +89,25 @@ def test_a_row_that_has_no_weight_shows_nothing() -> None:
 # The same bits in every way
 
 
+@pytest.mark.parametrize("pool", [NativePool, PlainPool])
+@pytest.mark.parametrize("way", ["a table", "dicts", "tickets"])
+def test_a_0_in_the_first_row_is_like_any_other_number(
+    way: str, pool: Callable[[], LivePool]
+) -> None:
+    """The 66 pairs of 11 columns are more than a bundle may have, the 55 of 10 are not."""
+    names = [f"c{i}" for i in range(11)]
+    decided = []
+    for zero in (0.0, 1.0):
+        rng, table = random.Random(3), []
+        for i in range(70):
+            x = {name: float(rng.randrange(-50, 50)) for name in names}
+            x["c0"] = zero + (x["c0"] if i > 0 else 0.0)
+            table.append((x, x["c1"] + 0.1 * x["c2"] * x["c3"] + rng.gauss(0, 1)))
+        decided.append(learned(keen_model(pool()), table, way)[1])
+    assert len(decided[0]) > 2
+    assert decided[0] == decided[1]
+
+
 def by_steps(model: ChaCha, source: Any, spec: TableSpec | None = TARGET) -> list[float]:
     steps = model.steps(model.open(source, spec), on_bad=OnBad.SKIP)
     return [step.prediction for step in steps]

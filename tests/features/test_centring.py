@@ -365,6 +365,8 @@ def test_derived_groups_see_numbers_as_they_were_read(pool: type[NativePool]) ->
     for i in range(150):
         value = 5.0 if rng.random() < 0.6 else float(rng.choice([6, 7, 9]))
         x = {"a": value, "b": float(np.float32(rng.gauss(1e6, 3))), "c": i % 5 + 1}
+        if i == 0:  # a first row is no value of a centred column, and a 0 none of one as read
+            x = {**x, "b": 0.0, "c": 0}
         found, expected = (m._driver.derived(m.reader.example(x), names) for m in (model, as_read))
         assert found == expected, i
         for m in (model, as_read):
@@ -389,6 +391,31 @@ def test_a_column_that_is_mostly_one_number_is_as_sparse_as_one_that_is_mostly_0
         if i > 400:
             assert features[0] == features[1], i
             assert (value == 0.0) == (features[0]["onehot(a)"] == 0)
+
+
+@pytest.mark.parametrize("pool", [NativePool, PlainPool])
+@pytest.mark.parametrize("way", ["a table", "dicts", "tickets"])
+def test_the_values_of_a_column_do_not_depend_on_its_zero(
+    way: str, pool: type[NativePool]
+) -> None:
+    """Neither does what the first row has: it is not known yet whether that is the centre."""
+    init = {"features": ["bins(a,16)", "onehot(b)"]}
+    knots, values = [], []
+    for zero in (0.0, 1024.0):
+        rng, table = random.Random(6), Table()
+        for i in range(100):
+            a = 0.0 if i == 0 or rng.random() < 0.7 else rng.randrange(1, 512) / 64.0
+            b = rng.choice([0, 0, 0, 1, 2, 3]) if i > 0 else 0
+            table.append(({"a": a + zero, "b": b + zero}, a + rng.gauss(0, 1)))
+        model = fast_model(pool(), init=init, scaling=Scaling())
+        WAYS[way](model, table)
+        recipes = model._driver.recipes()
+        knots.append([x - zero for basis in recipes["bins(a,16)"].bases.values() for x in basis.at])
+        values.append([x - zero for basis in recipes["onehot(b)"].bases.values() for x in basis.at])
+    assert len(knots[0]) == 16
+    assert knots[0] == knots[1]
+    assert len(values[0]) >= 3
+    assert values[0] == values[1]
 
 
 @pytest.mark.parametrize("pool", [NativePool, PlainPool])

@@ -85,7 +85,7 @@ void Centring::apply(Example& example) const {
       const double x = example.read[i];
       if (is_number(x)) {
         const Centre centre = of(run.group, example.hashes[i]);
-        value = centre.of(x);
+        value = knows_centres() ? centre.of(x) : 1.0F;
         if (centre.inverse == 0.0) example.late.push_back({run.group, 0, example.hashes[i], x});
       }
       if (!is_there(value)) continue;

@@ -32,6 +32,8 @@ class Centring {
   // Numeric columns are centred from now on; to be called before the first example.
   void turn_on() { on_ = true; }
   bool on() const { return on_; }
+  // Whether a row has shown centres; before that, any number counts as 1.
+  bool knows_centres() const { return rows_ > 0 || !on_; }
 
   // Return how a column is learned.
   Centre of(std::uint32_t group, std::uint32_t hash) const;

@@ -68,12 +68,15 @@ void Derivation::observe(const Example& example, const Centring& centring) noexc
   for (Recipe& recipe : recipes_) {
     if (recipe.kind->keeps_past()) remember(recipe, example, centring);
   }
+  const bool known = centring.knows_centres() || example.read.empty();
   for (std::size_t r = 0; r < example.raw_runs(); ++r) {
     const Run run = example.runs[r];
     if (source_at_[run.group] < 0) continue;
     const auto number = static_cast<std::uint32_t>(source_at_[run.group]);
     for (std::uint32_t i = run.begin; i < run.end; ++i) {
       if (column_at_[i] == kNoColumn || is_absent(example.values[i])) continue;
+      // Whether a number of the first row is the centre is not known.
+      if (!known && is_number(example.read[i])) continue;
       TrackedColumn& column = sources_[number].columns[column_at_[i]];
       const bool ready = column.stats.ready();
       const bool changed = column.stats.observe(example.as_read(i));

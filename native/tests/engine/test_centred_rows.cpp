@@ -401,3 +401,32 @@ TEST(a_column_may_have_any_unit_and_any_zero) {
     CHECK(std::fabs(served[0][i] - served[1][i]) < 0.05);
   }
 }
+
+TEST(a_0_in_the_first_row_is_like_any_other_number) {
+  for (const double zero : {0.0, 1024.0}) {
+    Engine engine(18, best_kernel());
+    set_up(engine);
+    engine.turn_on_derivation(4);
+    const std::vector<double> labels = {1.0, 2.0, 3.0, 4.0, 5.0};
+    const std::vector<double> numbers = {zero, zero + 7.0, zero + 3.0, zero + 9.0, zero + 5.0};
+    ColumnBlock block;
+    Column column;
+    column.hash = 17;
+    column.doubles = numbers.data();
+    block.parts = {{engine.groups().number("a"), {column}}};
+    block.rows = labels.size();
+    block.labels = labels.data();
+    for (std::size_t row = 0; row < labels.size(); ++row) {
+      const std::vector<Derivation::ColumnView> tracked = engine.derivation().columns();
+      CHECK(tracked.size() == (row > 0 ? 1U : 0U));
+      CHECK(tracked.empty() || !tracked[0].stats->ready());  // the first row is no value
+      CHECK_EQ(engine.advance_columns(block, row, row + 1, 1).examples, std::size_t{1});
+      if (engine.decision_due()) confirm_contest(engine);
+      CHECK_EQ(engine.observed().size_of(engine.groups().number("a")), 1.0);
+    }
+    const Derivation::ColumnView tracked = engine.derivation().columns().front();
+    CHECK(tracked.stats->ready());
+    CHECK_EQ(tracked.stats->least(), zero + 3.0);
+    CHECK_EQ(tracked.stats->distinct(), 4U);
+  }
+}

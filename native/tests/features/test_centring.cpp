@@ -207,6 +207,22 @@ TEST(applied_centres_leave_out_what_is_at_the_centre_or_missing) {
   CHECK_EQ(other.as_read(2), 9.5);
 }
 
+TEST(any_number_counts_as_1_before_the_first_row_has_shown_centres) {
+  Centring centring;
+  centring.turn_on();
+  const Row row = {{0, 1, 0.0}, {0, 2, -7.5}, {0, 3, kNan}, {1, 4, kWords}};
+  Example first = example_of(row);
+  centring.apply(first);
+  CHECK_EQ(picture(first), "|0 1:1(0) 2:1(-7.5)|1 4:1(inf)");
+  CHECK(!centring.knows_centres());
+  observe(centring, row);
+  centring.fit();
+  CHECK(centring.knows_centres() && Centring().knows_centres());
+  Example second = example_of({{0, 1, 0.0}, {0, 2, -7.5}, {0, 3, kNan}, {1, 4, kWords}});
+  centring.apply(second);
+  CHECK_EQ(picture(second), "|0|1 4:1(inf)");
+}
+
 TEST(text_is_not_centred_and_neither_is_anything_without_centring) {
   const std::vector<Row> rows = {{{0, 1, 3.0}, {0, 2, kNan}}, {{0, 1, 7.0}, {0, 2, 5.0}}};
   Centring off;

@@ -111,6 +111,11 @@ class Centring:
         """Centre numeric columns from now on; to be called before the first example."""
         self.on = True
 
+    @property
+    def knows_centres(self) -> bool:
+        """Whether a row has shown centres; before that, any number counts as 1."""
+        return self._rows > 0 or not self.on
+
     def at_rest(self, group: str, hashed: int) -> float:
         """Return the number that a column has where it is left out: its centre, otherwise 0."""
         column = self._columns.get((group, hashed))
@@ -123,7 +128,7 @@ class Centring:
 
     def set_centres(self, centres: Mapping[ColumnKey, Centre]) -> None:
         """Turn centring on, with centres that are known."""
-        self.on = True
+        self.on, self._rows = True, 1
         self._columns = {key: _Column(centre=centre) for key, centre in centres.items()}
 
     def apply(self, example: Example) -> Example:
@@ -132,7 +137,7 @@ class Centring:
             return example
         groups: dict[str, list[Feature]] = {}
         reads: dict[tuple[str, Feature], float] = {}
-        cells = _cells_by_group(example)
+        cells, known = _cells_by_group(example), self.knows_centres
         for group, features in example.groups.items():
             merged: list[Feature] = []
             for feature, number in _merged(group, features, cells.get(group, [])):
@@ -142,7 +147,8 @@ class Centring:
                 if number != number:  # missing
                     continue
                 column = self._columns.get((group, feature.hashed))
-                value = (Centre() if column is None else column.centre).of(number)
+                centre = Centre() if column is None else column.centre
+                value = centre.of(number) if known else 1.0
                 if value != 0.0:
                     feature = feature._replace(value=value)
                     merged.append(feature)

@@ -191,11 +191,13 @@ class Derivation:
             for feature in features:
                 self._track(group, feature)
         self.observe_past(example)
+        known = self._centring.knows_centres
         for group, features in example.groups.items():
             columns = self._columns.get(group, {})
             for feature in features:
                 column = columns.get(feature.hashed)
-                if column is None:
+                # Whether a number of the first row is the centre is not known.
+                if column is None or (not known and (group, feature) in example.reads):
                     continue
                 if column.stats.observe(example.as_read(group, feature)):
                     self._update_bases(group, feature.hashed, column)
