@@ -568,6 +568,22 @@ CENTRE = {"group": "t", "hash": 5, "centre": 1.5, "inverse": 0.5}
 ODD: list[Any] = [None, -1, 1.5, "word", [], {}, [None], 1e39, True, 2**40]
 
 
+def test_a_column_that_was_constant_has_no_scale_in_the_file(tmp_path: Path) -> None:
+    """JSON has no infinite numbers; another number counts as 1 or -1, as in the model."""
+    path, rng = tmp_path / "m.vw", random.Random(1)
+    model = ChaCha(budget=1, space={})
+    for _ in range(70):
+        a = rng.gauss(0, 1)
+        model.learn_one({"a": a, "b": 5.0}, a)
+    model.to_vw(path)
+    content = json.loads(Path(features_path(path)).read_text(), parse_constant=pytest.fail)
+    assert {"group": "b", "centre": 5.0, "inverse": None}.items() <= content["centres"][1].items()
+    transform = Transform.load(path)
+    assert transform.centres == Transform.of(model).centres
+    texts = [transform.example(transform.reader.example({"a": 0.0, "b": b})) for b in (5.0, -9e9)]
+    assert [text.line.partition("|b")[2] for text in texts] == ["", " b:-1.0"]
+
+
 def test_any_content_of_the_file_is_accepted_or_refused(tmp_path: Path) -> None:
     """Every value in it is replaced in many ways; only a PoolError may be raised."""
     path = tmp_path / "m.vw"

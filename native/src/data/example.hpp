@@ -46,7 +46,7 @@ struct Example {
   Pod<std::uint32_t> hashes;  // of all features
   Pod<float> values;
   Pod<double> read;              // of all raw features, or of none
-  std::vector<NumberCell> late;  // the first numbers of columns that had none; left out otherwise
+  std::vector<NumberCell> late;  // numbers that show what the first rows did not show of a column
 
   // What a raw feature is before it is centred; within the range of floats.
   double as_read(std::size_t i) const {

@@ -6,7 +6,7 @@
 namespace chacha {
 
 bool Engine::read_row(const ColumnBlock& block, std::size_t row, std::size_t end) {
-  if (first_rows_ == nullptr && !rows_.has_late_number(row)) {
+  if (first_rows_ == nullptr && !rows_.has_late_number(row, end)) {
     return rows_.read(row, end, example_, empty_);
   }
   if (!centring_.on()) {

@@ -10,7 +10,7 @@
 namespace chacha {
 namespace {
 
-constexpr std::size_t kTileRows = 64;    // rows that are copied out of a block at once
+constexpr std::size_t kTileRows = 64;    // rows that are copied out of a block at once: a bit each
 constexpr std::size_t kFewestPause = 8;  // rows without kept places after one with many holes
 constexpr std::size_t kMostPause = 1024;
 
@@ -108,6 +108,13 @@ void RowReader::cut(std::size_t row, std::size_t end) {
   }
   tile_.row = row;
   tile_.rows = rows;
+  find_late_rows();
+}
+
+// Whether the row was copied, and centred as is known by now.
+bool RowReader::is_cut(std::size_t row) const {
+  const bool changed = centring_.on() && tile_.centring != centring_.version();
+  return !changed && row >= tile_.row && row < tile_.row + tile_.rows;
 }
 
 // Puts groups of one letter together, as VW does. Where they are apart in the block, the first of
@@ -147,6 +154,7 @@ void RowReader::find_centres() {
   if (tile_.centres.size() == tile_.columns.size() && tile_.centring == centring_.version()) return;
   tile_.centres.assign(tile_.columns.size(), Centre());
   tile_.cell_values.assign(tile_.columns.size(), {});
+  tile_.late_cells.assign(tile_.columns.size(), {});
   tile_.late.clear();
   tile_.rows = 0;  // what was copied is centred otherwise
   for (const auto& [part, begin] : tile_.parts) {
@@ -154,34 +162,53 @@ void RowReader::find_centres() {
       const Column& column = part->columns[i];
       if (column.has_numbers()) {
         tile_.centres[begin + i] = centring_.of(part->group, column.hash);
-        if (tile_.centres[begin + i].inverse == 0.0)
+        if (tile_.centres[begin + i].waits()) {
           tile_.late.push_back(begin + static_cast<std::uint32_t>(i));
+        }
       } else if (column.has_numeric_cells()) {
         std::vector<float>& values = tile_.cell_values[begin + i];
-        bool late = false;
+        std::vector<char>& late = tile_.late_cells[begin + i];
         for (std::size_t k = 0; k < column.values.size(); ++k) {
           const Centre centre = centring_.of(part->group, column.hashes[k]);
           const float value = centred(centre, column.cell_numbers[k]);
-          late |= centre.inverse == 0.0;
           values.push_back(is_there(value) ? value : kAbsent);
+          late.push_back(centre.waits_for(column.cell_numbers[k]) ? 1 : 0);
         }
-        if (late) tile_.late.push_back(begin + static_cast<std::uint32_t>(i));
+        if (std::count(late.begin(), late.end(), 1) > 0) {
+          tile_.late.push_back(begin + static_cast<std::uint32_t>(i));
+        }
       }
     }
   }
   tile_.centring = centring_.version();
 }
 
-// Whether a column may have its first number.
-bool RowReader::has_late_number(std::size_t row) {
+bool RowReader::has_late_number(std::size_t row, std::size_t end) {
   if (!centring_.on()) return false;
-  find_centres();
-  return std::any_of(tile_.late.begin(), tile_.late.end(), [&](std::uint32_t number) {
-    const Column& column = *tile_.columns[number];
-    if (!column.has_numbers()) return column.cell_of[row] >= 0;
-    const double x = column.number(row);
-    return x == x;
-  });
+  if (!is_cut(row)) cut(row, end);
+  return (tile_.late_rows >> (row - tile_.row) & 1U) != 0;
+}
+
+void RowReader::find_late_rows() {
+  tile_.late_rows = 0;
+  for (std::size_t k = 0; k < tile_.rows; ++k) {
+    const bool late = std::any_of(tile_.late.begin(), tile_.late.end(),
+                                  [&](std::uint32_t number) { return is_late(number, k); });
+    tile_.late_rows |= std::uint64_t{late} << k;
+  }
+}
+
+// Whether the `row`-th row that was copied has a number that a column waits for.
+bool RowReader::is_late(std::uint32_t number, std::size_t row) const {
+  const Column& column = *tile_.columns[number];
+  if (column.has_numbers()) {
+    return tile_.centres[number].waits_for(tile_.read[number * kTileRows + row]);
+  }
+  const std::int32_t cell = column.cell_of[tile_.row + row];
+  if (cell < 0) return false;
+  const auto at = static_cast<std::size_t>(cell);
+  const char* const late = tile_.late_cells[number].data();
+  return std::count(late + column.starts[at], late + column.starts[at + 1], 1) > 0;
 }
 
 bool RowReader::read_all(std::size_t row, Example& example) {
@@ -211,8 +238,7 @@ bool RowReader::read_all(std::size_t row, Example& example) {
 
 bool RowReader::read(std::size_t row, std::size_t end, Example& example,
                      std::vector<std::uint32_t>& empty) {
-  const bool changed = centring_.on() && tile_.centring != centring_.version();
-  if (row < tile_.row || row >= tile_.row + tile_.rows || changed) cut(row, end);
+  if (!is_cut(row)) cut(row, end);
   tile_.whole = false;
   example.drop_derived();
   tile_.block->row = row;
@@ -459,10 +485,10 @@ void RowReader::add_given(std::size_t row) {
 }
 
 std::size_t RowReader::bytes() const {
-  std::size_t total = bytes_of(tile_.parts, tile_.parts_by_letter, tile_.given, tile_.columns,
-                               tile_.numbers, tile_.read, tile_.centres, tile_.late,
-                               tile_.cell_values, tile_.table_parts, tile_.seen, tile_.hash_of,
-                               tile_.presence, tile_.present, tile_.left_out, tile_.empty_groups);
+  std::size_t total = bytes_of(
+      tile_.parts, tile_.parts_by_letter, tile_.given, tile_.columns, tile_.numbers, tile_.read,
+      tile_.centres, tile_.late, tile_.cell_values, tile_.late_cells, tile_.table_parts, tile_.seen,
+      tile_.hash_of, tile_.presence, tile_.present, tile_.left_out, tile_.empty_groups);
   for (const Bank::TablePart& part : tile_.table_parts) total += bytes_of(part.hashes);
   return total;
 }

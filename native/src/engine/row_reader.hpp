@@ -36,7 +36,8 @@ class RowReader {
   // Reads a row with all its cells, before numbers are centred: one of the first rows, whose cells
   // the centres come from. The caller does what is left to be done.
   bool read_all(std::size_t row, Example& example);
-  bool has_late_number(std::size_t row);
+  // Whether a row of the block, read up to `end`, has a number that its column waits for.
+  bool has_late_number(std::size_t row, std::size_t end);
   // Adds the cells of derived groups, which only some models use: they do not change the row's
   // shape.
   void add_given(std::size_t row);
@@ -80,7 +81,9 @@ class RowReader {
     Pod<float> numbers;
     Pod<double> read;                             // the same before they were centred
     std::vector<Centre> centres;                  // by column
-    std::vector<std::uint32_t> late;              // columns that had no number yet
+    std::vector<std::vector<char>> late_cells;    // by column: whether it waits for the number
+    std::vector<std::uint32_t> late;              // columns that wait for a number,
+    std::uint64_t late_rows = 0;                  // and rows that have one: bit by bit
     std::vector<std::vector<float>> cell_values;  // by column: centred, of numeric cells
     std::uint64_t centring = 0;                   // its version
     bool all_numbers = false;                     // and groups of one letter are neighbours
@@ -111,6 +114,9 @@ class RowReader {
   bool read_numbers(std::size_t row, bool keep_places, Example& example);
   bool read_cells(std::size_t row, bool keep_places, Example& example);
   void find_centres();
+  void find_late_rows();
+  bool is_late(std::uint32_t column, std::size_t row) const;
+  bool is_cut(std::size_t row) const;
   bool centred_cells(std::uint32_t column) const {
     return centring_.on() && tile_.columns[column]->has_numeric_cells();
   }

@@ -10,8 +10,8 @@ namespace chacha {
 namespace {
 
 constexpr double kAside = 0x1p-12;  // scales: so far from the median is the centre
-constexpr double kEven = 1e-9;      // scales a number: tails whose lengths differ by less are equal
-constexpr double kLeast = 0x1p-126;  // scales; numbers that differ by less are 0 as floats
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+constexpr double kEven = 1e-9;  // scales a number: tails whose lengths differ by less are equal
 
 std::size_t mixed(std::uint32_t group, std::uint32_t hash) {
   return (hash ^ (std::size_t{group} * 0x9e3779b97f4a7c15ULL >> 32)) * 0x9e3779b1U;
@@ -25,7 +25,7 @@ std::size_t mixed(std::uint32_t group, std::uint32_t hash) {
 Centre centre_of(const std::vector<double>& column) {
   std::vector<double> sample = column;
   const Spread spread = spread_of(sample.data(), sample.size());
-  if (!(spread.scale > kLeast)) return {spread.centre, 1.0};
+  if (!(spread.scale > Centre::kLeast)) return {spread.centre, kInfinite};
   const double inverse = 1.0 / spread.scale;
   const auto most = std::count(sample.begin(), sample.end(), spread.centre);
   if (2 * static_cast<std::size_t>(most) > sample.size()) return {spread.centre, inverse};
@@ -86,7 +86,7 @@ void Centring::apply(Example& example) const {
       if (is_number(x)) {
         const Centre centre = of(run.group, example.hashes[i]);
         value = knows_centres() ? centre.of(x) : 1.0F;
-        if (centre.inverse == 0.0) example.late.push_back({run.group, 0, example.hashes[i], x});
+        if (centre.waits_for(x)) example.late.push_back({run.group, 0, example.hashes[i], x});
       }
       if (!is_there(value)) continue;
       example.hashes[n] = example.hashes[i];
@@ -129,8 +129,9 @@ void Centring::observe(const Example& example) noexcept {
 void Centring::fit() {
   if (finished_) return;
   for (Column& column : columns_) {
-    const bool always = column.given == rows_ && !column.sample.empty();
-    column.centre = always ? centre_of(column.sample) : Centre();
+    column.centre = Centre();
+    if (column.given != rows_) continue;
+    column.centre = column.sample.empty() ? Centre{0.0, 0.0} : centre_of(column.sample);
   }
   ++version_;
 }
@@ -138,17 +139,14 @@ void Centring::fit() {
 void Centring::finish() noexcept {
   if (finished_) return;
   finished_ = true;
-  for (Column& column : columns_) {
-    if (column.given == rows_ && column.sample.empty()) column.centre = {0.0, 0.0};
-    column.sample = std::vector<double>();
-  }
+  for (Column& column : columns_) column.sample = std::vector<double>();
   ++version_;
 }
 
 void Centring::settle(const std::vector<NumberCell>& late) noexcept {
   for (const NumberCell& cell : late) {
     Column& column = columns_[find(cell.group, cell.hash)];
-    if (column.centre.inverse == 0.0) column.centre = {cell.number, 1.0};  // else it is there twice
+    column.centre = column.centre.found(cell.number);
     ++version_;
   }
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -15,13 +16,34 @@ namespace chacha {
 
 // How a column is learned: (x - centre)·inverse.
 struct Centre {
-  double centre = 0.0;
-  double inverse = 1.0;  // of the scale; 0: the column had no number yet, and is left out
+  // Numbers that differ by less, in units of the column or of its scale, are equal as floats.
+  static constexpr double kLeast = 0x1p-126;
 
-  // Always finite: a number beyond the range of floats is the largest.
+  double centre = 0.0;
+  double inverse = 1.0;  // of the scale; infinite: all numbers were equal so far, and any other is
+                         // 1 or -1; 0: the column had no number yet, and is left out
+
+  // Always finite: a number beyond the range of floats is the largest. NaN stays what it is.
   float of(double x) const {
     constexpr double kMost = std::numeric_limits<float>::max();
-    return static_cast<float>(std::min(std::max((x - centre) * inverse, -kMost), kMost));
+    const double apart = x - centre;
+    if (std::isinf(inverse)) {
+      if (is_absent(static_cast<float>(apart))) return kAbsent;
+      return std::fabs(apart) > kLeast ? static_cast<float>(std::copysign(1.0, apart)) : 0.0F;
+    }
+    return static_cast<float>(std::min(std::max(apart * inverse, -kMost), kMost));
+  }
+  // Whether the first rows have not shown all of it,
+  bool waits() const { return inverse == 0.0 || std::isinf(inverse); }
+  // whether a number shows what is missing,
+  bool waits_for(double x) const {
+    return inverse == 0.0 ? x == x : std::isinf(inverse) && is_there(of(x));
+  }
+  // and what it shows: the centre if there was no number, otherwise the scale.
+  Centre found(double x) const {
+    if (!waits_for(x)) return *this;
+    return inverse == 0.0 ? Centre{x, std::numeric_limits<double>::infinity()}
+                          : Centre{centre, 1.0 / std::fabs(x - centre)};
   }
 };
 
@@ -38,7 +60,7 @@ class Centring {
   // Return how a column is learned.
   Centre of(std::uint32_t group, std::uint32_t hash) const;
   // Centre the numbers of an example, and leave out those that are at the centre or missing. Those
-  // that are the first of their column become its late ones.
+  // that a column waits for become the late ones of the example.
   void apply(Example& example) const;
 
   // Make room, so that `observe` does not throw.
@@ -47,10 +69,9 @@ class Centring {
   void observe(const Example& example) noexcept;
   // Find the centres anew from the rows so far.
   void fit();
-  // Keep the centres for good; later rows do not count. A column that had no number is left out
-  // until it has one,
+  // Keep the centres for good; later rows show only what is missing:
   void finish() noexcept;
-  // which is its centre from then on: its scale is not known.
+  // the centre of a column that had no number, the scale of one whose numbers were all equal.
   void settle(const std::vector<NumberCell>& late) noexcept;
 
   // Changes when the centres may have changed.

@@ -12,6 +12,7 @@ using namespace chacha;
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr double kAside = 0x1p-12;
 
 struct Cell {
@@ -96,10 +97,18 @@ TEST(a_column_that_is_mostly_one_number_is_centred_there) {
 }
 
 TEST(equal_numbers_are_at_the_centre) {
-  check_centre(centre_of({7.0}), 7.0, 1.0);
-  check_centre(centre_of({7.0, 7.0, 7.0}), 7.0, 1.0);
-  CHECK_EQ(centre_of({7.0, 7.0}).of(9.0), 2.0F);
-  check_centre(centre_of({1e-320, 2e-320}), 1.5e-320, 1.0);  // as floats, both are 0
+  check_centre(centre_of({7.0}), 7.0, kInfinite);
+  const Centre same = centre_of({7.0, 7.0, 7.0});
+  check_centre(same, 7.0, kInfinite);
+  CHECK(same.of(7.0) == 0.0F && same.of(9e9) == 1.0F && same.of(6.5) == -1.0F);
+  CHECK(is_absent(same.of(kNan)));
+  CHECK(same.waits() && !same.waits_for(7.0) && !same.waits_for(kNan) && same.waits_for(6.5));
+  check_centre(same.found(7.0), 7.0, kInfinite);
+  check_centre(same.found(3.0), 7.0, 0.25);
+  check_centre(same.found(3.0).found(0.0), 7.0, 0.25);
+  const Centre tiny = centre_of({1e-320, 2e-320});
+  check_centre(tiny, 1.5e-320, kInfinite);
+  CHECK(tiny.of(1e-320) == 0.0F && !tiny.waits_for(2e-320));  // as floats, both are 0
 }
 
 TEST(a_column_is_centred_if_every_first_row_has_it) {
@@ -108,10 +117,10 @@ TEST(a_column_is_centred_if_every_first_row_has_it) {
       {{0, 1, 14.0}, {0, 2, kNan}, {1, 1, kNan}, {1, 2, kWords}, {1, 4, 5.0}},
   });
   check_centre(centring.of(0, 1), 12.0 + 2.0 * kAside, 0.5);
-  check_centre(centring.of(0, 2), 20.0, 1.0);  // an empty cell is no number
-  check_as_read(centring.of(1, 1));            // it never is one
-  check_as_read(centring.of(1, 3));            // it is gone
-  check_as_read(centring.of(1, 4));            // it was late
+  check_centre(centring.of(0, 2), 20.0, kInfinite);  // an empty cell is no number
+  check_centre(centring.of(1, 1), 0.0, 0.0);         // it never is one
+  check_as_read(centring.of(1, 3));                  // it is gone
+  check_as_read(centring.of(1, 4));                  // it was late
   check_as_read(centring.of(1, 2));
   CHECK_EQ(centring.size(), std::size_t{5});  // words are no column
   check_as_read(centring.of(1, 99));
@@ -139,7 +148,8 @@ TEST(groups_have_columns_of_their_own) {
   }
   const Centring centring = fitted(std::vector<Row>{row, row});
   CHECK_EQ(centring.size(), row.size());
-  for (const Cell& cell : row) check_centre(centring.of(cell.group, cell.hash), cell.number, 1.0);
+  for (const Cell& cell : row)
+    check_centre(centring.of(cell.group, cell.hash), cell.number, kInfinite);
   const std::vector<Centring::View> columns = centring.columns();
   CHECK_EQ(columns.size(), row.size());
   for (std::size_t i = 0; i < row.size(); ++i) {
@@ -157,7 +167,7 @@ TEST(centres_are_found_anew_until_they_are_finished) {
   const std::uint64_t begun = centring.version();
   centring.fit();
   CHECK(centring.version() != begun);
-  check_centre(centring.of(0, 1), 3.0, 1.0);
+  check_centre(centring.of(0, 1), 3.0, kInfinite);
   observe(centring, {{0, 1, 7.0}});
   centring.fit();
   check_centre(centring.of(0, 1), 5.0 + 2.0 * kAside, 0.5);
@@ -195,11 +205,11 @@ TEST(applied_centres_leave_out_what_is_at_the_centre_or_missing) {
   });
   Example usual = example_of({{0, 1, 3.0}, {0, 2, 0.0}, {0, 3, kWords}, {1, 4, 9.0}, {2, 5, 6.0}});
   centring.apply(usual);
-  CHECK_EQ(picture(usual), "|0 1:-1.00024414(3) 2:-1.00024414(0) 3:1(inf)|1|2 5:6(6)");
+  CHECK_EQ(picture(usual), "|0 1:-1.00024414(3) 2:-1.00024414(0) 3:1(inf)|1|2 5:1(6)");
   Example other = example_of(
       {{0, 1, kNan}, {0, 2, -0.0}, {0, 3, kWords}, {1, 4, 9.5}, {2, 9, 2.0}, {2, 8, 0.0}});
   centring.apply(other);
-  CHECK_EQ(picture(other), "|0 2:-1.00024414(-0) 3:1(inf)|1 4:0.5(9.5)|2 9:2(2)");
+  CHECK_EQ(picture(other), "|0 2:-1.00024414(-0) 3:1(inf)|1 4:1(9.5)|2 9:2(2)");
   CHECK_EQ(other.hashes.size(), std::size_t{4});
   CHECK_EQ(other.values.size(), std::size_t{4});
   CHECK_EQ(other.read.size(), std::size_t{4});
@@ -251,9 +261,9 @@ TEST(centred_numbers_are_always_finite) {
     std::vector<double> column;
     for (std::uint32_t n = rng.below(20) + 1; n > 0; --n) column.push_back(any());
     const Centre centre = centre_of(column);
-    CHECK(centre.inverse > 0.0 && std::isfinite(centre.inverse) && std::isfinite(centre.centre));
+    CHECK(centre.inverse > 0.0 && std::isfinite(centre.centre));
     for (const double x : {any(), any(), 0.0, kLargest, -kLargest, 5e-324, column[0]}) {
-      CHECK(std::isfinite(centre.of(x)));
+      CHECK(std::isfinite(centre.of(x)) && std::isfinite(centre.found(x).of(column[0])));
     }
   }
   const Centre narrow = centre_of({1.0, 1.0 + 1e-15});
@@ -313,7 +323,7 @@ TEST(differences_of_large_numbers_are_kept) {
 TEST(a_column_without_a_number_is_left_out_until_it_has_one) {
   Centring centring = fitted(
       std::vector<Row>{{{0, 1, 10.0}, {0, 2, kNan}, {1, 3, 1.0}}, {{0, 1, 14.0}, {0, 2, kNan}}});
-  check_as_read(centring.of(0, 2));
+  check_centre(centring.of(0, 2), 0.0, 0.0);
   centring.finish();
   centring.finish();
   check_centre(centring.of(0, 1), 12.0 + 2.0 * kAside, 0.5);
@@ -329,12 +339,18 @@ TEST(a_column_without_a_number_is_left_out_until_it_has_one) {
   CHECK_EQ(with.late.size(), std::size_t{1});
   check_centre(centring.of(0, 2), 0.0, 0.0);  // it is not learned yet
   centring.settle(with.late);
-  check_centre(centring.of(0, 2), 1e9, 1.0);
+  check_centre(centring.of(0, 2), 1e9, kInfinite);
   CHECK(centring.version() != version);
-  centring.settle({{0, 0, 2, 5.0}});  // a second one
-  check_centre(centring.of(0, 2), 1e9, 1.0);
-  Example next = example_of({{0, 1, 11.0}, {0, 2, 1e9 + 3.0}});
+  Example next = example_of({{0, 1, 11.0}, {0, 2, 1e9 + 4.0}});
   centring.apply(next);
-  CHECK(next.late.empty());
-  CHECK_EQ(next.values[1], 3.0F);
+  CHECK_EQ(next.late.size(), std::size_t{1});
+  CHECK_EQ(next.values[1], 1.0F);
+  centring.settle(next.late);
+  check_centre(centring.of(0, 2), 1e9, 0.25);
+  centring.settle({{0, 0, 2, 5.0}});  // that is known
+  check_centre(centring.of(0, 2), 1e9, 0.25);
+  Example last = example_of({{0, 1, 11.0}, {0, 2, 1e9 - 8.0}});
+  centring.apply(last);
+  CHECK(last.late.empty());
+  CHECK_EQ(last.values[1], -2.0F);
 }

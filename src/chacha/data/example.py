@@ -63,8 +63,8 @@ class Example:
     (:mod:`chacha.config.derived_groups`); a model uses those that its configuration has. `row`
     holds the original cells, column by column, if a user's function needs them. `label` is the
     float32 that VW reads, and `target` the label before it was rounded. `numbers` holds the
-    numbers of a table or a dict; once they are centred, `reads` has what those of the features
-    were, by group and feature.
+    numbers of a table or a dict; once they are centred, `reads` has what the features of each group
+    were, None if they are words.
     Features of value 0 are left out, as in VW.
 
     >>> from chacha.data.text_parser import parse_line
@@ -87,7 +87,7 @@ class Example:
     row: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
     target: float | None = field(default=None, compare=False, repr=False)
     numbers: Sequence[NumberCell] = field(default=(), compare=False, repr=False)
-    reads: Mapping[tuple[str, Feature], float] = field(
+    reads: Mapping[str, Sequence[float | None]] = field(
         default_factory=dict, compare=False, repr=False
     )
 
@@ -97,11 +97,12 @@ class Example:
         assert self.label is not None
         return self.label if self.target is None else self.target
 
-    def as_read(self, group: str, feature: Feature) -> float:
-        """Return the value of a feature before it was centred."""
-        if not self.reads or (number := self.reads.get((group, feature))) is None:
-            return feature.value
-        return number + 0.0  # -0 is 0
+    def as_read(self, group: str) -> list[float]:
+        """Return the values of the features of a group before they were centred; -0 is 0."""
+        features = self.groups.get(group, ())
+        reads = self.reads.get(group) or [None] * len(features)
+        pairs = zip(features, reads, strict=True)
+        return [feature.value if read is None else read + 0.0 for feature, read in pairs]
 
     @property
     def line(self) -> str:

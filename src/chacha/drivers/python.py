@@ -266,8 +266,9 @@ class PythonDriver(Driver):
             self._numbers.settle(example)
         self._observed.columns = self._derivation.columns
         if first_row is not None:
-            words = sum(map(len, complete.groups.values())) - len(complete.reads)
-            self._keep_first_row(first_row, words + len(example.numbers))
+            features = sum(map(len, complete.groups.values()))
+            numbers = sum(x is not None for read in complete.reads.values() for x in read)
+            self._keep_first_row(first_row, features - numbers + len(example.numbers))
         decisions += self._decide(self._state)
         served = self.task.prediction(forecast.served)
         return Step(example, served, forecast.served_by, loss, decisions)

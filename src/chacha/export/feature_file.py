@@ -99,7 +99,7 @@ class FeatureFile:
         groups = [f"{json.dumps(name)}: {json.dumps(recipe)}" for name, recipe in recipes.items()]
         lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in data.items()]
         centres = [
-            json.dumps({"group": group, "hash": hashed, **centre._asdict()})
+            json.dumps({"group": group, "hash": hashed, **_centre_json(centre)})
             for (group, hashed), centre in sorted(self.centres.items())
         ]
         lines.append('"centres": [\n  ' + ",\n  ".join(centres) + "]")
@@ -178,12 +178,20 @@ def _recipe(name: str, data: Mapping[str, Any], single: bool) -> Recipe:
     return recipe
 
 
+def _centre_json(centre: Centre) -> dict[str, float | None]:
+    """Return a centre as JSON data, which has no infinite numbers."""
+    inverse = None if centre.inverse == math.inf else centre.inverse
+    return {"centre": centre.centre, "inverse": inverse}
+
+
 def _centres(data: Any) -> dict[ColumnKey, Centre]:
     """Return the centres that JSON data describes."""
     centres: dict[ColumnKey, Centre] = {}
     for column in data:
         group, hashed = str(column["group"]), _whole(column["hash"], "the hash of a column")
-        centre = Centre(*(_double(column[key], f"a {key}") for key in Centre._fields))
+        inverse = column["inverse"]
+        inverse = math.inf if inverse is None else _double(inverse, "an inverse")
+        centre = Centre(_double(column["centre"], "a centre"), inverse)
         if hashed > 0xFFFFFFFF or (group, hashed) in centres:
             raise ValueError(f"the hash {hashed} of {group} is too large, or occurs twice")
         if not centre.inverse >= 0.0:

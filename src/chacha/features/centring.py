@@ -5,6 +5,7 @@ Twin: native/src/features/centring.hpp
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -27,7 +28,8 @@ ColumnKey = tuple[str, int]
 class Centre(NamedTuple):
     """How a column is learned: (x - centre)·inverse, where inverse is that of the scale.
 
-    It is 0 if the column had no number yet; such a column is left out.
+    It is infinite if all numbers were equal so far; then any other is 1 or -1. It is 0 if the
+    column had no number yet; such a column is left out.
 
     >>> Centre(2000.0, 0.25).of(2010.0)
     2.5
@@ -38,8 +40,28 @@ class Centre(NamedTuple):
 
     def of(self, x: float) -> float:
         """Return a number as it is learned, in single precision; it is always finite."""
-        value = (x - self.centre) * self.inverse
+        apart = x - self.centre
+        if self.inverse == math.inf:
+            return math.copysign(1.0, apart) if abs(apart) > LEAST else 0.0
+        value = apart * self.inverse
         return float(np.float32(min(max(value, -FLOAT32_MAX), FLOAT32_MAX)))
+
+    def found(self, x: float) -> Centre:
+        """Return the centre with what a number shows of it, if the first rows did not show it.
+
+        >>> Centre(0.0, 0.0).found(5.0).found(5.0).found(1.0)
+        Centre(centre=5.0, inverse=0.25)
+        """
+        if self.inverse == 0.0:
+            return Centre(x, math.inf)
+        if self.inverse == math.inf and self.of(x) != 0.0:
+            return Centre(self.centre, 1.0 / abs(x - self.centre))
+        return self
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the first rows have not shown all of it."""
+        return self.inverse in (0.0, math.inf)
 
 
 def centre_of(sample: list[float]) -> Centre:
@@ -56,7 +78,7 @@ def centre_of(sample: list[float]) -> Centre:
     """
     spread = spread_of(sample)
     if not spread.scale > LEAST:
-        return Centre(spread.centre, 1.0)
+        return Centre(spread.centre, math.inf)
     inverse = 1.0 / spread.scale
     if 2 * sample.count(spread.centre) > len(sample):
         return Centre(spread.centre, inverse)
@@ -103,7 +125,7 @@ class Centring:
 
     def __init__(self) -> None:
         self.on, self._finished = False, False
-        self._waits = False  # for the first number of a column
+        self._waits = False  # for a column's first number, or the first that differs
         self._columns: dict[ColumnKey, _Column] = {}
         self._rows = 0
 
@@ -136,13 +158,15 @@ class Centring:
         if not self.on or not example.numbers:
             return example
         groups: dict[str, list[Feature]] = {}
-        reads: dict[tuple[str, Feature], float] = {}
+        reads: dict[str, list[float | None]] = {}
         cells, known = _cells_by_group(example), self.knows_centres
         for group, features in example.groups.items():
             merged: list[Feature] = []
+            read: list[float | None] = []
             for feature, number in _merged(group, features, cells.get(group, [])):
                 if number is None:
                     merged.append(feature)
+                    read.append(None)
                     continue
                 if number != number:  # missing
                     continue
@@ -150,10 +174,9 @@ class Centring:
                 centre = Centre() if column is None else column.centre
                 value = centre.of(number) if known else 1.0
                 if value != 0.0:
-                    feature = feature._replace(value=value)
-                    merged.append(feature)
-                    reads[group, feature] = number
-            groups[group] = merged
+                    merged.append(feature._replace(value=value))
+                    read.append(number)
+            groups[group], reads[group] = merged, read
         return replace(example.with_features(groups), numbers=(), reads=reads)
 
     def observe(self, example: Example) -> None:
@@ -171,37 +194,36 @@ class Centring:
                 column.sample.append(number)
 
     def settle(self, example: Example) -> None:
-        """Centre columns that had no number yet where a learned example has their first one.
+        """Let a learned example show what the first rows have not shown of a column.
 
-        Their scale is not known. `example` is as it was before :meth:`apply`.
+        That is its centre if it had no number yet, and its scale if all its numbers were equal.
+        `example` is as it was before :meth:`apply`.
         """
         if not self._waits:
             return
         for group, _, name, number in example.numbers:
             column = self._columns.get((group, hash_of_column(group, name)))
-            if column is not None and column.centre.inverse == 0.0 and number == number:
-                column.centre = Centre(number, 1.0)
-        self._waits = any(column.centre.inverse == 0.0 for column in self._columns.values())
+            if column is not None and number == number:
+                column.centre = column.centre.found(number)
+        self._find_waiting()
+
+    def _find_waiting(self) -> None:
+        self._waits = any(column.centre.is_waiting for column in self._columns.values())
 
     def fit(self) -> None:
         """Find the centres anew from the rows so far."""
         if self._finished:
             return
         for column in self._columns.values():
-            always = column.given == self._rows and bool(column.sample)
-            column.centre = centre_of(column.sample) if always else Centre()
+            column.centre = Centre()
+            if column.given == self._rows:
+                column.centre = centre_of(column.sample) if column.sample else Centre(0.0, 0.0)
+        self._find_waiting()
 
     def finish(self) -> None:
-        """Keep the centres for good; later rows do not count.
-
-        A column that had no number is left out until it has one, which is its centre from then on.
-        """
-        if self._finished:
-            return
+        """Keep the centres for good; later rows show only what is missing."""
         self._finished = True
         for column in self._columns.values():
-            if column.given == self._rows and not column.sample:
-                column.centre, self._waits = Centre(0.0, 0.0), True
             column.sample = []
 
 

@@ -173,10 +173,11 @@ class Derivation:
             for basis in recipe.bases.values():
                 pairs += formula.features(basis, recipe.clock)
         elif isinstance(formula, ValueFormula):
-            for feature in example.groups.get(recipe.group.source, ()):
+            source = recipe.group.source
+            features = example.groups.get(source, ())
+            for feature, value in zip(features, example.as_read(source), strict=True):
                 if feature.hashed in recipe.bases:
                     basis = recipe.bases[feature.hashed]
-                    value = example.as_read(recipe.group.source, feature)
                     pairs += formula.features(parameter, basis, value)
         seed = hash_name(name, 0)
         return [Feature(n, value, hash_name(n, seed)) for n, value in pairs if value != 0.0]
@@ -194,12 +195,14 @@ class Derivation:
         known = self._centring.knows_centres
         for group, features in example.groups.items():
             columns = self._columns.get(group, {})
-            for feature in features:
+            reads = example.reads.get(group) or [None] * len(features)
+            values = example.as_read(group)
+            for feature, read, value in zip(features, reads, values, strict=True):
                 column = columns.get(feature.hashed)
                 # Whether a number of the first row is the centre is not known.
-                if column is None or (not known and (group, feature) in example.reads):
+                if column is None or (not known and read is not None):
                     continue
-                if column.stats.observe(example.as_read(group, feature)):
+                if column.stats.observe(value):
                     self._update_bases(group, feature.hashed, column)
 
     def _note_missing_groups(self, supplied: Mapping[str, Sequence[Feature]]) -> None:
@@ -245,8 +248,8 @@ class Derivation:
     def _store_example(self, recipe: Recipe, formula: PastFormula, example: Example) -> None:
         """Add an example to a recipe's past; a column that is not in it counts as its centre."""
         group = recipe.group
-        features = example.groups.get(group.source, ())
-        now = {f.hashed: example.as_read(group.source, f) for f in features}
+        hashes = [feature.hashed for feature in example.groups.get(group.source, ())]
+        now = dict(zip(hashes, example.as_read(group.source), strict=True))
         for hashed, basis in recipe.bases.items():
             if recipe.of_label:
                 value = example.label or 0.0
