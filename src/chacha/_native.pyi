@@ -201,8 +201,10 @@ class Engine:
     def bases(self, name: str) -> tuple[list[tuple[str, list[float], list[float]]], int]: ...
     def base_hashes(self, name: str) -> list[int]: ...
     @property
-    def profile(self) -> list[tuple[str, str, int, bool, float, float, float]]:
-        """Group, name, distinct values, whether whole, least, largest, median."""
+    def profile(self) -> list[tuple[str, str, int, bool, int, float, float, float]]:
+        """
+        Group, name, distinct values, whether few, steps, least, largest, median.
+        """
 
     @property
     def profile_version(self) -> int: ...

@@ -247,7 +247,7 @@ def test_a_new_kind_is_two_classes_in_python(monkeypatch: pytest.MonkeyPatch) ->
     )
     derived.cache_clear()
     try:
-        column = ColumnProfile("a", "x", 200, False, -3.0, 3.0, 0.1)
+        column = ColumnProfile("a", "x", 200, False, 0, -3.0, 3.0, 0.1)
         policy = DerivedFeatures(kinds=["squares"])
         assert policy.offers([column]) == [("squares(a)", "there are numbers")]
         assert FeatureMoves(policy).names(Config(), [column]) == ["squares(a)"]

@@ -35,19 +35,20 @@ std::vector<KindTuple> kind_tuples() {
   return all;
 }
 
-// Statistics of the first values of a column: group, name, number of distinct values, whether all
-// are whole numbers, the least, the largest, the median.
-using Profile = std::tuple<std::string, std::string, std::uint32_t, bool, double, double, double>;
+// Statistics of the first values of a column: group, name, number of distinct values, whether
+// they are few, the number of steps, the least, the largest, the median.
+using Profile = std::tuple<std::string, std::string, std::uint32_t, bool, std::uint32_t, double,
+                           double, double>;
 
 std::vector<Profile> profiles(Engine& engine) {
   std::vector<Profile> all;
   for (const auto& [group, name, stats] : engine.derivation().columns()) {
     if (!stats->ready()) continue;
-    all.emplace_back(engine.groups()[group].name, *name, stats->distinct(), stats->whole(),
-                     stats->least(), stats->largest(), stats->median());
+    all.emplace_back(engine.groups()[group].name, *name, stats->distinct(), stats->codes(),
+                     stats->steps(), stats->least(), stats->largest(), stats->median());
   }
   for (const std::uint32_t group : engine.derivation().missing_groups()) {
-    all.emplace_back(engine.groups()[group].name, "", 1, true, 0.0, 1.0, 1.0);
+    all.emplace_back(engine.groups()[group].name, "", 1, false, 0, 0.0, 1.0, 1.0);
   }
   return all;
 }
@@ -121,7 +122,7 @@ void bind_derived(nb::class_<PyEngine>& type) {
           "name"_a)
       .def_prop_ro(
           "profile", [](PyEngine& self) { return self.locked(profiles); },
-          "Group, name, distinct values, whether whole, least, largest, median.")
+          "Group, name, distinct values, whether few, steps, least, largest, median.")
       .def_prop_ro("profile_version", [](PyEngine& self) {
         return self.locked([](Engine& engine) { return engine.derivation().version(); });
       });

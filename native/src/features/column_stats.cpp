@@ -1,6 +1,7 @@
 #include "features/column_stats.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -31,7 +32,27 @@ double from_ordered(std::uint64_t number) {
   return value;
 }
 
+bool is_whole(double steps) {
+  const double nearest = std::floor(steps + 0.5);
+  return nearest > 0.0 && std::fabs(steps - nearest) <= kOff;
+}
+
 }  // namespace
+
+std::uint32_t steps_of(const double* first, const double* last) noexcept {
+  if (last - first < 2) return 0;
+  const double span = last[-1] - *first;
+  const auto fits = [&](double steps) {
+    for (const double* at = first + 1; at != last; ++at) {
+      if (!is_whole((*at - at[-1]) / span * steps)) return false;
+    }
+    return true;
+  };
+  for (auto steps = static_cast<std::uint32_t>(last - first - 1); steps <= kMostSteps; ++steps) {
+    if (fits(steps)) return steps;
+  }
+  return 0;
+}
 
 std::string short_text(double value) {
   std::string text;
@@ -96,16 +117,26 @@ bool ColumnStats::observe(double value) noexcept {
 
 void ColumnStats::finish_sample() noexcept {
   for (const double value : sample_) {
-    whole_ = whole_ && std::floor(value) == value;
     if (values_.size() < kMostValues && find_value(values_, value) == 0) {
       values_.push_back(value);
     }
   }
   std::sort(sample_.begin(), sample_.end());
+  std::array<double, kMostValues> few = {sample_.front()};
   distinct_ = 1;
+  bool again = false;
   for (std::size_t i = 1; i < sample_.size(); ++i) {
-    distinct_ += sample_[i] != sample_[i - 1] ? 1 : 0;
+    if (sample_[i] == sample_[i - 1]) {
+      again = true;
+      continue;
+    }
+    once_ += again ? 0 : 1;
+    again = false;
+    if (distinct_ < few.size()) few[distinct_] = sample_[i];
+    ++distinct_;
   }
+  once_ += again ? 0 : 1;
+  if (distinct_ <= few.size()) steps_ = steps_of(few.data(), few.data() + distinct_);
   low_ = least_ = sample_.front();
   high_ = largest_ = sample_.back();
   median_ = sample_[sample_.size() / 2];

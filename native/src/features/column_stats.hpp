@@ -15,6 +15,11 @@ constexpr std::size_t kOutsideShare = 20;  // N: to extend, 1 in N values must b
 constexpr std::size_t kExtensions = 16;
 constexpr std::size_t kEndKnots = 4;     // that an extension adds at an end, if there are
 constexpr std::size_t kFewOutside = 16;  // values at least
+// Few values: at most 1 in N of them occurs once, or they are evenly spaced, off their places by no
+// more than a share of a step.
+constexpr std::uint32_t kOnceShare = 4;
+constexpr double kOff = 0x1p-10;
+constexpr std::uint32_t kMostSteps = 365;  // of evenly spaced values
 
 // A number as in the names of features, in any locale: the shortest text that gives the same float,
 // or the same double if no float is equal.
@@ -28,6 +33,10 @@ inline std::size_t knot_position(std::size_t j, std::size_t k, std::size_t n) {
   if (2 * j >= k) return n - 1 - knot_position(k - 1 - j, k, n);
   return j * (n - 1) / (k - 1);
 }
+
+// The number of steps from the first to the last of sorted numbers that are all different: all lie
+// a whole number of steps apart, and there are as few as possible. 0: they are not evenly spaced.
+std::uint32_t steps_of(const double* first, const double* last) noexcept;
 
 // 1 + the position of a value in a list without repetitions, or 0. Visits all, without a branch.
 inline std::uint32_t find_value(const std::vector<double>& values, double value) {
@@ -62,9 +71,14 @@ class ColumnStats {
 
   bool ready() const { return ready_; }
   bool numeric() const { return ready_ && distinct_ > 2; }
-  bool codes() const { return ready_ && whole_ && distinct_ > 1 && distinct_ <= kMostValues; }
-  bool whole() const { return whole_; }
+  // Whether there are few values: repeated ones, or evenly spaced ones.
+  bool codes() const {
+    const bool few = ready_ && distinct_ > 1 && distinct_ <= kMostValues;
+    return few && (steps_ > 0 || kOnceShare * once_ <= distinct_);
+  }
   std::uint32_t distinct() const { return distinct_; }
+  // Between the least and the largest of few values that are evenly spaced; else 0.
+  std::uint32_t steps() const { return steps_; }
   // The least, the largest and the median of the first values. Needs ready().
   double least() const { return least_; }
   double largest() const { return largest_; }
@@ -92,8 +106,9 @@ class ColumnStats {
   std::vector<double> sample_;         // the first values; sorted if ready_
   std::vector<unsigned char> packed_;  // the same, sorted, instead of sample_
   bool ready_ = false;
-  bool whole_ = true;  // all values are whole numbers
   std::uint32_t distinct_ = 0;
+  std::uint32_t once_ = 0;  // distinct values that occur once
+  std::uint32_t steps_ = 0;
   double least_ = 0.0, largest_ = 0.0, median_ = 0.0;
   double low_ = 0.0, high_ = 0.0;  // the outermost knots
   std::vector<double> further_;    // knots beyond those of the sample

@@ -107,31 +107,31 @@ struct OneHot : ValueKind {
 
 struct Cyclic : ValueKind {
   static constexpr std::string_view kName = "cyclic";
-  static constexpr Limits kLimits = {2.0, 1e6, false};
+  static constexpr Limits kLimits = {0.0, 1e300, false};
   static constexpr std::size_t kFeatures = 2;
 
   static void prepare(Recipe& recipe) {
-    recipe.turns.resize(kTurns, {std::numeric_limits<float>::quiet_NaN(), 0.0F, 0.0F});
+    recipe.turns.resize(kTurns, {std::numeric_limits<double>::quiet_NaN(), 0.0F, 0.0F});
   }
   static void fit(double parameter, const ColumnStats& stats, Basis& basis) {
-    basis.ready = stats.codes() && stats.least() >= 0.0 && stats.largest() <= parameter;
+    basis.ready = stats.codes() && stats.largest() - stats.least() <= parameter;
   }
   static NameList names(const std::string& column, const Basis& /*basis*/) {
     return {column + ".sin", column + ".cos"};
   }
   static void add(Recipe& recipe, const SourceFeatures& /*source*/, const Basis& basis, double x,
                   std::uint32_t /*column*/, Example& example) {
-    const Turn& turn = turn_of(recipe, static_cast<float>(x));
+    const Turn& turn = turn_of(recipe, x);
     example.add_unless_zero(basis.hashes[0], turn.sine);
     example.add_unless_zero(basis.hashes[1], turn.cosine);
   }
   // Cyclic columns have few values, so most points are in the cache.
-  static const Turn& turn_of(Recipe& recipe, float x) {
-    std::uint32_t bits;
+  static const Turn& turn_of(Recipe& recipe, double x) {
+    std::uint64_t bits;
     std::memcpy(&bits, &x, sizeof bits);
-    Turn& turn = recipe.turns[std::size_t{bits * 0x9e3779b1U} * recipe.turns.size() >> 32];
+    Turn& turn = recipe.turns[(bits * 0x9e3779b97f4a7c15ULL >> 32) * recipe.turns.size() >> 32];
     if (turn.x == x) return turn;
-    const double angle = kTurn * static_cast<double>(x) / recipe.parameter;
+    const double angle = kTurn * x / recipe.parameter;
     const auto sine = static_cast<float>(std::sin(angle));
     const auto cosine = static_cast<float>(std::cos(angle));
     turn = {x, std::fabs(sine) < kTiny ? 0.0F : sine, std::fabs(cosine) < kTiny ? 0.0F : cosine};

@@ -33,7 +33,8 @@ struct Basis {                        // a column in a derived group
 };
 
 struct Turn {  // a point of a circle
-  float x, sine, cosine;
+  double x;
+  float sine, cosine;
 };
 
 struct Recipe {  // a derived group

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <set>
 
 #include "features/column_stats.hpp"
 #include "support/check.hpp"
@@ -62,10 +63,26 @@ struct Naive {
     std::sort(all.begin(), all.end());
     return static_cast<std::size_t>(std::unique(all.begin(), all.end()) - all.begin());
   }
+  bool evenly_spaced() const {
+    const double from = sample.front(), span = sample.back() - from;
+    for (int steps = 1; steps <= 365; ++steps) {
+      std::set<double> places;
+      bool fits = true;
+      for (const double value : sample) {
+        const double place = (value - from) / span * steps;
+        places.insert(std::round(place));
+        fits = fits && std::fabs(place - std::round(place)) < 0.001;
+      }
+      if (fits && places.size() == distinct(sample)) return true;
+    }
+    return false;
+  }
   bool codes() const {
-    const auto whole = [](double value) { return std::floor(value) == value; };
     const std::size_t count = distinct(sample);
-    return is_ready && std::all_of(sample.begin(), sample.end(), whole) && count > 1 && count <= 64;
+    const bool few = is_ready && count > 1 && count <= 64;
+    std::size_t once = 0;
+    for (const double one : sample) once += std::count(sample.begin(), sample.end(), one) == 1;
+    return few && (4 * once <= count || evenly_spaced());
   }
   bool add_value(double value) {
     const bool fresh =
@@ -130,7 +147,7 @@ TEST(knots_are_quantiles) {
   CHECK_EQ(show(stats.knots(5)), "1 26 51 76 101");
   CHECK_EQ(show(stats.knots(2)), "1 101");
   CHECK_EQ(show(stats.knots(3)), "1 51 101");
-  CHECK(stats.numeric() && stats.whole() && !stats.codes());
+  CHECK(stats.numeric() && stats.steps() == 0 && !stats.codes());
   CHECK_EQ(stats.distinct(), 101U);
   CHECK(stats.least() == 1.0 && stats.largest() == 101.0 && stats.median() == 51.0);
 }
@@ -141,7 +158,7 @@ TEST(few_values_are_their_own_knots) {
   CHECK_EQ(show(stats.knots(3)), "1 2.5 3");
   CHECK_EQ(show(stats.knots(16)), "1 2.5 3");
   CHECK_EQ(show(stats.knots(2)), "1 3");
-  CHECK(stats.numeric() && !stats.whole() && !stats.codes());
+  CHECK(stats.numeric() && stats.steps() == 4 && stats.codes());
 }
 
 TEST(ties_give_one_knot) {
@@ -201,7 +218,7 @@ TEST(each_extension_needs_twice_as_many_values) {
 }
 
 TEST(there_are_at_most_16_extensions) {
-  ColumnStats stats = ready({1, 2, 3.5});
+  ColumnStats stats = ready({1, 1.41421, 1.73205, 2});
   int extensions = 0;
   double edge = 10.0;
   for (int i = 0; i < 64 * 65536 + 1000; ++i) {
@@ -211,16 +228,20 @@ TEST(there_are_at_most_16_extensions) {
   }
   CHECK_EQ(extensions, 16);
   const Doubles knots = stats.knots(16);
-  CHECK_EQ(knots.size(), std::size_t{3 + 16});
+  CHECK_EQ(knots.size(), std::size_t{4 + 16});
   CHECK_EQ(until_changed(stats, 1e30, 100000), 0);
   CHECK(stats.knots(16) == knots);
 }
 
-TEST(codes_are_a_few_whole_numbers) {
+TEST(codes_are_a_few_values) {
   CHECK(ready(mixed(0, 63)).codes());
   CHECK(!ready(mixed(0, 64)).codes());
   CHECK(ready({-3, -1, -3}).codes());
-  CHECK(!ready({1, 2, 2.5}).codes());
+  CHECK(ready({1, 2, 2.5}).codes());
+  CHECK(!ready({1, 1.41421, 1.73205, 2}).codes());
+  Doubles often;  // if they are repeated, they need not be evenly spaced
+  for (int i = 0; i < 16; ++i) often.push_back(std::sqrt(static_cast<double>(i % 4 + 1)));
+  CHECK(ready(often).codes() && ready(often).steps() == 0);
   CHECK(!ready({4, 4, 4}).codes());
   CHECK(ready({16777216.0, 3e30}).codes());
   ColumnStats stats = ready({3, 1, 3, 2});
@@ -287,6 +308,29 @@ TEST(stats_are_what_a_naive_count_gives) {
     CHECK_EQ(stats.distinct(), static_cast<std::uint32_t>(Naive::distinct(naive.sample)));
     if (stats.codes()) CHECK_EQ(show(stats.values()), show(naive.values));
   }
+}
+
+// Neither an added constant, nor a factor, nor the sign matters.
+TEST(steps_are_those_of_the_values_in_any_unit) {
+  Rng rng(11);
+  for (int i = 0; i < 400; ++i) {
+    const std::uint32_t steps = rng.below(365) + 1;
+    std::set<std::uint32_t> places = {0, 1, steps};
+    for (std::uint32_t k = rng.below(61); k > 0; --k) places.insert(rng.below(steps));
+    const double factor = (rng.chance(2) ? 1.0 : -1.0) * std::pow(10.0, rng.real() * 8.0 - 4.0);
+    const double more = (rng.real() - 0.5) * 1e6 * factor;
+    Doubles values, singles;
+    for (const std::uint32_t place : places) {
+      values.push_back(place * factor + more);
+      singles.push_back(static_cast<double>(static_cast<float>(place * factor)));
+    }
+    for (Doubles* all : {&values, &singles}) {
+      std::sort(all->begin(), all->end());
+      CHECK_EQ(steps_of(all->data(), all->data() + all->size()), steps);
+    }
+  }
+  const Doubles wide = {-1e308, 0.0, 1e308};  // further apart than the largest number
+  CHECK_EQ(steps_of(wide.data(), wide.data() + wide.size()), 0U);
 }
 
 // `reserve` makes all the room that is ever needed: `observe` must not fail.

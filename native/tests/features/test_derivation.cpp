@@ -112,7 +112,7 @@ TEST(hours_go_round) {
   CHECK_EQ(lines.make("cyclic(a,24)", "|a x:2"), "x.sin:0.5 x.cos:0.8660254");
   CHECK_EQ(lines.make("cyclic(a,24)", "|a x:-2"), "x.sin:-0.5 x.cos:0.8660254");
   const std::vector<std::vector<double>> wrong = {
-      {1, 25, 3, 4}, {-1, 2, 3, 4}, {1, 2.5, 3, 4}, {5, 5, 5, 5}};
+      {1, 26, 3, 4}, {-21, 2, 3, 4}, {1, 1.41421, 1.73205, 2}, {5, 5, 5, 5}};
   for (const std::vector<double>& no : wrong) {
     LineDerivation other(4);
     other.add("cyclic(a,24)", "cyclic", "a", 24);

@@ -1,5 +1,6 @@
 // Derived groups: their place in an example, and the columns that are tracked.
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "support/line_derivation.hpp"
@@ -235,10 +236,10 @@ TEST(wrong_groups_are_refused) {
     CHECK_THROWS(add("lag", "a", no), std::invalid_argument);
   for (const double no : {-0.5, 0.0, 1.5, nan})
     CHECK_THROWS(add("ewma", "a", no), std::invalid_argument);
-  for (const double no : {0.0, 1.0, 1.9, 2e6, nan}) {
+  for (const double no : {-2.0, 0.0, HUGE_VAL, nan}) {
     CHECK_THROWS(add("cyclic", "a", no), std::invalid_argument);
   }
-  add("cyclic", "a", 2.0);
+  add("cyclic", "a", 0.024);
   add("cyclic", "a", 365.25);
   for (const double no : {1.0, nan}) CHECK_THROWS(add("log", "a", no), std::invalid_argument);
   CHECK_THROWS(add("given", "a", 0.0), std::invalid_argument);

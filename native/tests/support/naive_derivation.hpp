@@ -206,8 +206,8 @@ class NaiveDerivation {
     } else if (group.kind == "onehot" && stats.codes()) {
       const bool named = find_value(stats.values(), x) > 0 || stats.values().size() < kMostValues;
       add(column.name + "=" + (named ? short_text(x) : "other"), 1.0);
-    } else if (group.kind == "cyclic" && stats.codes() && stats.least() >= 0 &&
-               stats.largest() <= group.parameter) {
+    } else if (group.kind == "cyclic" && stats.codes() &&
+               stats.largest() - stats.least() <= group.parameter) {
       const double angle = 6.283185307179586 * x / group.parameter;
       const auto rounded = [](double value) {
         return std::fabs(static_cast<float>(value)) < 1e-7F ? 0.0 : value;

@@ -168,7 +168,7 @@ inline std::string picture(Derivation& derivation, const Groups& groups) {
   std::string all;
   for (const auto& [group, name, stats] : derivation.columns()) {
     all += groups[group].name + " " + *name +
-           print(" %d %d %u", stats->ready(), stats->whole(), stats->distinct());
+           print(" %d %d %u", stats->ready(), stats->codes(), stats->distinct());
     if (stats->ready()) {
       for (const double knot : stats->knots(16)) all += " " + short_text(knot);
       for (const double value : stats->values()) all += "," + short_text(value);

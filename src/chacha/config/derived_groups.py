@@ -62,8 +62,14 @@ class DerivedGroup(NamedTuple):
         return self.keeps_past and self.source == LABEL
 
     def __str__(self) -> str:
-        number = f",{self.parameter:g}" if KINDS[self.kind].limits else ""
+        number = f",{_shortest(self.parameter)}" if KINDS[self.kind].limits else ""
         return f"{self.kind}({self.source}{number})"
+
+
+def _shortest(number: float) -> str:
+    """Return the shortest text of at least six digits that reads back as the same number."""
+    texts = (f"{number:.{digits}g}" for digits in range(6, 17))
+    return next((text for text in texts if float(text) == number), f"{number:.17g}")
 
 
 @lru_cache(maxsize=100_000)
@@ -149,12 +155,12 @@ class DerivedFeatures:
 
     Examples
     --------
-    >>> hour = ColumnProfile("hour", "hour", 24, True, 0.0, 23.0, 12.0)
+    >>> hour = ColumnProfile("hour", "hour", 24, True, 23, 0.0, 23.0, 12.0)
     >>> for name, why in DerivedFeatures().offers([hour]):
     ...     print(f"{name}: {why}")
-    onehot(hour): 24 whole numbers
+    onehot(hour): 24 different values
     bins(hour,16): 24 values
-    cyclic(hour,24): whole numbers from 0 to 23
+    cyclic(hour,24): 24 evenly spaced values
     """
 
     kinds: Sequence[str] = DEFAULT_KINDS

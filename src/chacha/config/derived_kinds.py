@@ -15,6 +15,7 @@ from typing import ClassVar, NamedTuple
 __all__ = [
     "KINDS",
     "MOST_CODES",
+    "MOST_STEPS",
     "ColumnProfile",
     "DerivedKind",
     "GroupProfile",
@@ -25,19 +26,24 @@ __all__ = [
 
 MOST_CODES = 64
 """The number of distinct values of a column that one-hot coding distinguishes."""
+MOST_STEPS = 365
+"""The number of steps of evenly spaced values, at most: those of a period as long as a year."""
+SHORT = 12  # digits of a period, at most, unless it has more
 
 
 class ColumnProfile(NamedTuple):
     """A profile of the first values of a column, which is a feature of a raw group.
 
-    `distinct` is the number of distinct values, `whole` whether all are whole numbers, `middle`
-    the median.
+    `distinct` is the number of distinct values, `codes` whether they are few, and `middle` the
+    median. If they are few and evenly spaced, but for gaps, there are `steps` from `low` to `high`;
+    otherwise `steps` is 0.
     """
 
     group: str
     name: str
     distinct: int
-    whole: bool
+    codes: bool
+    steps: int
     low: float
     high: float
     middle: float
@@ -46,8 +52,8 @@ class ColumnProfile(NamedTuple):
 class GroupProfile:
     """The columns of a raw group: those with more than two values, and those that hold codes.
 
-    >>> hour = ColumnProfile("time", "hour", 24, True, 0.0, 23.0, 12.0)
-    >>> late = ColumnProfile("time", "late", 2, True, 0.0, 1.0, 0.0)
+    >>> hour = ColumnProfile("time", "hour", 24, True, 23, 0.0, 23.0, 12.0)
+    >>> late = ColumnProfile("time", "late", 2, True, 1, 0.0, 1.0, 0.0)
     >>> profile = GroupProfile([hour, late])
     >>> len(profile.columns), profile.most_values, profile.most_codes
     (1, 24, 24)
@@ -55,7 +61,7 @@ class GroupProfile:
 
     def __init__(self, columns: Sequence[ColumnProfile]) -> None:
         self.columns = [c for c in columns if c.distinct > 2]
-        self.codes = [c for c in self.columns if c.whole and c.distinct <= MOST_CODES]
+        self.codes = [c for c in self.columns if c.codes]
         self.most_values = max((c.distinct for c in self.columns), default=0)
         self.most_codes = max((c.distinct for c in self.codes), default=0)
 
@@ -176,7 +182,7 @@ class OneHot(DerivedKind):
     def offers(self, profile: GroupProfile, knots: int) -> Iterator[Offer]:
         """Offer indicators of columns that hold codes."""
         if profile.codes:
-            yield Offer(0.0, f"{profile.most_codes} whole numbers")
+            yield Offer(0.0, f"{profile.most_codes} different values")
 
 
 class Cyclic(DerivedKind):
@@ -184,7 +190,7 @@ class Cyclic(DerivedKind):
 
     name = "cyclic"
     form = "cyclic(GROUP,24)"
-    limits = Limits(2, 1e6)
+    limits = Limits(0.0, 1e300)
 
     PERIODS = (7, 12, 24, 60, 365, 366)  # weekdays, months, hours, minutes, days
 
@@ -197,12 +203,29 @@ class Cyclic(DerivedKind):
         return 2.0
 
     def offers(self, profile: GroupProfile, knots: int) -> Iterator[Offer]:
-        """Offer a period that whole numbers from 0 or 1 fill."""
-        low = min((c.low for c in profile.codes), default=-1.0)
-        high = max((c.high for c in profile.codes), default=-1.0)
+        """Offer a period that evenly spaced values fill, in units of the column."""
+        offered = set()
         for period in self.PERIODS:
-            if low in (0.0, 1.0) and high == period - 1 + low:
-                yield Offer(period, f"whole numbers from {low:g} to {high:g}")
+            for column in profile.codes:
+                if column.steps != period - 1:
+                    continue
+                parameter = _period_of(column, period)
+                if parameter not in offered and self.limits.allow(parameter):
+                    offered.add(parameter)
+                    yield Offer(parameter, f"{period} evenly spaced values")
+
+
+def _period_of(column: ColumnProfile, period: int) -> float:
+    """Return how long a period is, without the digits that only rounding gave it.
+
+    >>> tenths = ColumnProfile("hour", "hour", 24, True, 23, 0.1, 2.4000000000000004, 1.2)
+    >>> _period_of(tenths, 24)
+    2.4
+    """
+    length = (column.high - column.low) * period / column.steps
+    rounding = 2.0**-49 * max(abs(column.low), abs(column.high)) * period / column.steps
+    shorter = (float(f"{length:.{digits}g}") for digits in range(1, SHORT + 1))
+    return next((short for short in shorter if abs(short - length) <= rounding), length)
 
 
 class Log(DerivedKind):

@@ -5,12 +5,16 @@ Twin: native/src/features/column_stats.hpp
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 
-from chacha.config.derived_kinds import MOST_CODES
+from chacha.config.derived_kinds import MOST_CODES, MOST_STEPS
 
 __all__ = ["ColumnStats", "short_text"]
 
@@ -19,6 +23,8 @@ OUTSIDE_SHARE = 20  # N: knots are added if at least 1 in N values lies beyond t
 EXTENSIONS = 16  # times that knots are added, at most
 END_KNOTS = 4  # that an extension adds at an end,
 FEW_OUTSIDE = 16  # if at least this many values lie beyond that end
+ONCE_SHARE = 4  # N: at most 1 in N of few values occurs once, unless they are evenly spaced,
+OFF = 2.0**-10  # by no more than this share of a step off their places
 
 
 @lru_cache(maxsize=1 << 14)
@@ -54,6 +60,32 @@ def knot_position(j: int, k: int, n: int) -> int:
     return j * (n - 1) // (k - 1)
 
 
+def steps_of(distinct: Sequence[float]) -> int:
+    """Return how many steps lie between the first and the last of sorted numbers.
+
+    All are a whole number of steps apart, of which there are as few as possible; 0 if they are not
+    evenly spaced. An added constant, a factor and the sign do not matter, but for rounding.
+
+    >>> steps_of([0.0, 1.0, 3.0]), steps_of([0.1, 0.2, 0.30000000000000004, 0.5])
+    (3, 4)
+    >>> steps_of([5.0, 10.0, 15.0]), steps_of([1.0, 1.41421, 1.73205, 2.0])
+    (2, 0)
+    """
+    if len(distinct) < 2:
+        return 0
+    span = distinct[-1] - distinct[0]
+    shares = [(after - before) / span for before, after in pairwise(distinct)]
+    for steps in range(len(shares), MOST_STEPS + 1):
+        if all(_is_whole(share * steps) for share in shares):
+            return steps
+    return 0
+
+
+def _is_whole(steps: float) -> bool:
+    nearest = math.floor(steps + 0.5)
+    return nearest > 0 and abs(steps - nearest) <= OFF
+
+
 class ColumnStats:
     """Knots and distinct values of a column, from its first values and extended by later ones.
 
@@ -74,8 +106,9 @@ class ColumnStats:
         self.first = first
         self.sample: list[float] = []
         self.ready = False
-        self.whole = True
         self.distinct = 0
+        self.once = 0  # distinct values that occur once
+        self.steps = 0  # between the least and the largest of few values that are evenly spaced
         self.low = self.high = 0.0  # the outermost knots
         self.further: list[float] = []  # knots added later
         self.values: list[float] = []  # that one-hot coding distinguishes
@@ -92,8 +125,9 @@ class ColumnStats:
 
     @property
     def codes(self) -> bool:
-        """Whether the column holds a few distinct whole numbers."""
-        return self.ready and self.whole and 1 < self.distinct <= MOST_CODES
+        """Whether the column holds few distinct values: repeated ones, or evenly spaced ones."""
+        few = self.ready and 1 < self.distinct <= MOST_CODES
+        return few and (self.steps > 0 or ONCE_SHARE * self.once <= self.distinct)
 
     @property
     def range(self) -> tuple[float, float, float]:
@@ -122,9 +156,11 @@ class ColumnStats:
         return sorted({*knots, *self.further})
 
     def _begin(self) -> None:
-        self.whole = all(value == int(value) for value in self.sample)
-        self.values = list(dict.fromkeys(self.sample))[:MOST_CODES]
-        self.distinct = len(set(self.sample))
+        times = Counter(self.sample)
+        self.values = list(times)[:MOST_CODES]
+        self.distinct = len(times)
+        self.once = sum(count == 1 for count in times.values())
+        self.steps = steps_of(sorted(self.values)) if self.distinct <= MOST_CODES else 0
         self.sample.sort()
         self.low, self.high = self.sample[0], self.sample[-1]
         self.ready = True

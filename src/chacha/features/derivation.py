@@ -135,13 +135,13 @@ class Derivation:
         """Profiles of the columns that have had enough values, and of groups of missing cells."""
         if self._profiles is None:
             profiles = [
-                ColumnProfile(group, name, stats.distinct, stats.whole, *stats.range)
+                ColumnProfile(group, name, stats.distinct, stats.codes, stats.steps, *stats.range)
                 for group, columns in self._columns.items()
                 for name, stats in columns.values()
                 if stats.ready
             ]
             profiles += [
-                ColumnProfile(name, "", 1, True, 0.0, 1.0, 1.0) for name in self._missing_groups
+                ColumnProfile(name, "", 1, False, 0, 0.0, 1.0, 1.0) for name in self._missing_groups
             ]
             self._profiles = sorted(profiles)
         return self._profiles

@@ -131,13 +131,13 @@ class Cyclic(ValueFormula):
     """The sine and the cosine of 2πx/p."""
 
     def basis(self, parameter: float, name: str, stats: ColumnStats) -> Basis | None:
-        """Return a basis for columns that hold codes within the period."""
-        suits = stats.codes and stats.range[0] >= 0 and stats.range[1] <= parameter
+        """Return a basis for columns that hold codes within one period, wherever it begins."""
+        suits = stats.codes and stats.range[1] - stats.range[0] <= parameter
         return Basis(name) if suits else None
 
     def features(self, parameter: float, basis: Basis, x: float) -> list[NamedValue]:
         """Return the sine and the cosine, `hour.sin` and `hour.cos`."""
-        angle = TWO_PI * _f32(x) / parameter
+        angle = TWO_PI * x / parameter
         pairs = ((f"{basis.name}.sin", math.sin(angle)), (f"{basis.name}.cos", math.cos(angle)))
         return [(n, 0.0 if abs(_f32(v)) < TINY else _f32(v)) for n, v in pairs]
 

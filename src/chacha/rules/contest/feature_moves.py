@@ -26,8 +26,8 @@ class FeatureMoves:
     Bins and one-hot groups cover a column. The screen ranks the single ones. Where the champion
     has bins, finer ones are offered too, because both together fit quickly and well.
 
-    >>> hour = ColumnProfile("hour", "hour", 24, True, 0.0, 23.0, 12.0)
-    >>> temp = ColumnProfile("temp", "temp", 200, False, -3.5, 31.5, 12.5)
+    >>> hour = ColumnProfile("hour", "hour", 24, True, 23, 0.0, 23.0, 12.0)
+    >>> temp = ColumnProfile("temp", "temp", 200, False, 0, -3.5, 31.5, 12.5)
     >>> moves = FeatureMoves(DerivedFeatures(kinds=["bins", "onehot"]))
     >>> moves.names(Config(), [hour, temp])
     ['onehot(hour)', 'bins(hour,16)', 'bins(temp,16)']
@@ -60,7 +60,7 @@ class FeatureMoves:
     def why(self, names: Sequence[str], columns: Sequence[ColumnProfile]) -> str:
         """Return the reasons for offering derived groups, as text.
 
-        >>> temp = ColumnProfile("temp", "temp", 200, False, -3.5, 31.5, 12.5)
+        >>> temp = ColumnProfile("temp", "temp", 200, False, 0, -3.5, 31.5, 12.5)
         >>> FeatureMoves(DerivedFeatures()).why(["bins(temp,16)", "bins(temp,64)"], [temp])
         'bins(temp,16): 200 values; bins(temp,64): finer'
         """
