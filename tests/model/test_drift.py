@@ -146,7 +146,7 @@ def test_labels_that_jump_and_return(make: Callable[[int, int], Table], rows: in
 def test_labels_that_jump_before_anything_is_learned(k: int) -> None:
     """A linear model gains nothing on the new scale, and products gain nothing on the old one."""
     table = times(products(k + WITHIN + MEASURED, 1), 1000.0, k)
-    assert times_a_fresh_model(table, k) < 1.5
+    assert times_a_fresh_model(table, k) < 2.0
 
 
 def test_the_first_labels_may_be_much_smaller_than_the_others() -> None:

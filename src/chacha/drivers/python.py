@@ -250,12 +250,7 @@ class PythonDriver(Driver):
         if forecast is None:
             forecast = self._forecast(now, self._incarnations)
         loss = self._charge(forecast.served, y, weight)
-        baseline_loss: float | None = None
-        if (pool := self._baseline_pool) is not None:
-            baseline = pool.learn(example_for(pool, complete))[self.initial]
-            baseline = baseline if forecast.baseline is None else forecast.baseline
-            baseline_loss = self.task.loss(baseline, y)
-            self._baseline.add(baseline_loss, weight)
+        baseline_loss = self._charge_baseline(complete, forecast.baseline, y)
         if (best := self._best_constant) is not None:
             self._charge_constant(best, forecast.constant, (loss, baseline_loss), y, weight)
         then, now_live = forecast.incarnations, self._incarnations
@@ -272,6 +267,15 @@ class PythonDriver(Driver):
         decisions += self._decide(self._state)
         served = self.task.prediction(forecast.served)
         return Step(example, served, forecast.served_by, loss, decisions)
+
+    def _charge_baseline(self, example: Example, forecast: float | None, y: float) -> float | None:
+        """Let the baseline learn, and return what it lost; None if there is none."""
+        if (pool := self._baseline_pool) is None:
+            return None
+        now = pool.learn(example_for(pool, example))[self.initial]
+        loss = self.task.loss(now if forecast is None else forecast, y)
+        self._baseline.add(loss, example.weight)
+        return loss
 
     def _charge_constant(
         self,

@@ -278,23 +278,22 @@ class Contest:
     def _promote(self, state: ContestState, c: Config, failures: list[Exception]) -> list[Decision]:
         """C ← c; the others leave, and the dethroned champion stays with a new pairing.
 
-        So does a model that was started anew: it is no move away from the old champion. If such a
-        model is promoted, the stream has changed, and the old champion leaves. If a custom test
-        fails to say what one that stays needs, it leaves too.
+        So does a model that was started anew: it is no move away from the old champion. But if such
+        a model is promoted, those that were started for the same change leave as well: one of them
+        has won. If a custom test fails to say what one that stays needs, it leaves too.
         """
         old, winner = state.champion, state.challengers[c]
         change = winner.move.kind == ANEW
         decisions: list[Decision] = [
             promoted_record(state.t, c, old, winner.pairing, self.rules.evidence)
         ]
-        stay: dict[Move, int] = {}
-        if change:  # the stream is no longer what the old champion has learned
-            decisions.append(Retired(state.t, old, state.charged, eliminated=False))
-        else:
-            stay[Move(DETHRONED, "", old, LONGER)] = state.charged
+        stay = {Move(DETHRONED, "", old, LONGER): state.charged}
         for other in state.B:
             challenger = state.challengers[other]
-            if other != c and challenger.move.kind == ANEW and len(stay) < self.budget - 1:
+            stays = challenger.move.kind == ANEW and len(stay) < self.budget - 1
+            if change:  # a later one has other labels
+                stays = stays and other.started > c.started + EXPIRES
+            if other != c and stays:
                 stay[challenger.move] = challenger.pairing.n
             elif other != c:
                 decisions.append(leave(state, other, eliminated=False))
