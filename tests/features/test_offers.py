@@ -15,7 +15,10 @@ from hypothesis import strategies as st
 from chacha import ChaCha, DerivedFeatures, NativePool
 from chacha.config.derived_groups import DerivedGroup, check_derived_name, derived
 from chacha.config.derived_kinds import ColumnProfile
+from chacha.data.text_parser import parse_line
+from chacha.data.vw_text import hash_name
 from chacha.features.column_stats import ColumnStats, steps_of
+from chacha.features.derivation import Derivation
 from chacha.features.formulas import FORMULAS, ValueFormula
 from tests.support.derived_runs import Table, fast_model, features_in, space
 from tests.support.fast_rules import PlainPool
@@ -176,3 +179,55 @@ def test_both_drivers_derive_the_same_from_codes(change: str) -> None:
     assert fast == slow
     kinds = {name.partition("(")[0] for name in features_in(models[0])}
     assert kinds == {"onehot", "cyclic"}
+
+
+def curved(n: int, change: Callable[[float], float]) -> Table:
+    """Four columns; the label has a wave, a square and a product in it."""
+    rng, table = random.Random("curved"), Table()
+    for _ in range(n):
+        x = {name: rng.gauss(0, 1) for name in "abcd"}
+        y = math.sin(3 * x["a"]) + x["b"] * x["b"] + math.cos(2 * x["c"]) * x["d"]
+        table.append(({name: change(v) for name, v in x.items()}, y + rng.gauss(0, 0.1)))
+    return table
+
+
+@pytest.mark.parametrize(
+    "change",
+    [lambda v: v + 10.0, lambda v: 1e6 * v, lambda v: 3.3 * v - 1e5],
+    ids=["plus 10", "in millionths", "both"],
+)
+def test_decisions_about_bins_and_their_products_are_the_same(
+    change: Callable[[float], float],
+) -> None:
+    """The screen finds its cells by the places of bins, not by the numbers in their names."""
+    track, decided = learned(ChaCha(), curved(6000, float), "a table")
+    other, decided_there = learned(ChaCha(), curved(6000, change), "a table")
+    assert decided_there == decided
+    assert other == pytest.approx(track, abs=0.01)
+    assert any("*bins(" in config for _, _, config in decided)
+
+
+def test_the_codes_of_features_depend_on_their_places() -> None:
+    """Each feature of a column has its own, in whatever unit the column is."""
+    names = ["bins(x,8)", "onehot(x)", "cyclic(x,24)", "lag(x,3)", "log(x)"]
+    codes: list[dict[str, list[int]]] = []
+    for unit in (1.0, 0.7):
+        derivation, found = Derivation(first=48), dict[str, set[int]]()
+        derivation.add(names)
+        for i in range(96):
+            example = derivation.derive(parse_line(f"1 |x x:{unit * (1 + i % 24)!r}"))
+            for name in names:
+                places = found.setdefault(name, set())
+                places.update(derivation.code_of(name, f.hashed) for f in example.derived[name])
+            derivation.observe(example)
+        codes.append({name: sorted(places) for name, places in found.items()})
+        assert derivation.code_of("bins(x,8)", 5) == 5, "a number that is no feature's"
+        assert derivation.code_of("bins(y,8)", 7) == 7, "a group that is not derived"
+    assert codes[0] == codes[1]
+    column = hash_name("x", hash_name("x", 0))
+    spans = {name: [code - column for code in places] for name, places in codes[0].items()}
+    assert spans["onehot(x)"] == list(range(24))
+    assert spans["cyclic(x,24)"] == [0, 1]
+    assert spans["lag(x,3)"] == [0, 1, 2]
+    assert spans["log(x)"] == [0]
+    assert spans["bins(x,8)"] == list(range(len(spans["bins(x,8)"])))

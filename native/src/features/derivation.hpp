@@ -88,6 +88,9 @@ class Derivation {
     std::uint32_t hash;
   };
   std::vector<BasisView> bases(std::uint32_t group);
+  // A number for a feature of a derived group that depends on its column and its place there, not
+  // on the numbers in its name; the hash of one that has no place.
+  std::uint32_t code_of(std::uint32_t group, std::uint32_t hash) const noexcept;
   std::uint64_t clock(std::uint32_t group) const;
   // Changes when a column becomes ready or a new one appears.
   std::uint64_t version() const { return version_; }

@@ -178,6 +178,22 @@ std::vector<Derivation::BasisView> Derivation::bases(std::uint32_t group) {
   return views;
 }
 
+std::uint32_t Derivation::code_of(std::uint32_t group, std::uint32_t hash) const noexcept {
+  const Recipe& recipe = recipes_[static_cast<std::size_t>(by_group_[group])];
+  for (std::size_t i = 0; i < recipe.bases.size(); ++i) {
+    const Basis& basis = recipe.bases[i];
+    if (!basis.ready) continue;
+    const auto place = std::find(basis.hashes.begin(), basis.hashes.end(), hash);
+    if (place == basis.hashes.end()) continue;
+    std::uint32_t column = 0;  // the label
+    if (recipe.source != kLabel) {
+      column = sources_[static_cast<std::size_t>(source_at_[recipe.source])].columns[i].hash;
+    }
+    return column + static_cast<std::uint32_t>(place - basis.hashes.begin());
+  }
+  return hash;
+}
+
 std::uint64_t Derivation::clock(std::uint32_t group) const {
   return is_derived(group) ? recipes_[static_cast<std::size_t>(by_group_[group])].clock : 0;
 }

@@ -75,8 +75,8 @@ std::vector<Screen::Score> Screen::scores() const {
 }
 
 std::size_t Screen::bytes() const {
-  return bytes_of(candidates_, groups_, cells_, active_, spans_, order_, derived_, features_,
-                  rates_);
+  return bytes_of(candidates_, groups_, cells_, active_, spans_, order_, codes_, derived_,
+                  features_, rates_);
 }
 
 void Screen::prepare(const Example& example, std::size_t groups, std::size_t live) {
@@ -84,6 +84,7 @@ void Screen::prepare(const Example& example, std::size_t groups, std::size_t liv
   if (spans_.size() < groups) spans_.resize(groups);
   derived_.reserve(groups);
   order_.reserve(example.hashes.capacity());
+  codes_.reserve(example.hashes.capacity());
   features_.reserve(example.hashes.size() * live);
 }
 
@@ -91,6 +92,7 @@ void Screen::prepare(const Example& example, std::size_t groups, std::size_t liv
 std::size_t Screen::find_runs(const Example& example) noexcept {
   std::size_t features = 0;
   order_.clear();
+  codes_.clear();
   for (std::uint32_t r = 0; r < example.runs.size(); ++r) {
     const Run& run = example.runs[r];
     Span& span = spans_[run.group];
@@ -118,7 +120,10 @@ void Screen::list_features(const CandidateLearner& candidate, Example& example,
     if (span.run == 0 && !derived) continue;
     const auto add = [&](const Run& run) {
       for (std::uint32_t i = run.begin; i < run.end; ++i) {
-        if (is_there(example.values[i])) order_.push_back(i);
+        if (!is_there(example.values[i])) continue;
+        const std::uint32_t hash = example.hashes[i];
+        order_.push_back(i);
+        codes_.push_back(derived ? derivation->code_of(group, hash) : hash);
       }
     };
     span.listed = true;
@@ -201,11 +206,11 @@ void Screen::expand(const CandidateLearner& candidate, const Example& example) n
   const Span left = spans_[groups[0]];
   const Span right = spans_[groups[1]];
   for (std::uint32_t i = left.begin; i < left.end; ++i) {
-    const std::uint32_t half = kFnvPrime * example.hashes[order_[i]];
+    const std::uint32_t half = kFnvPrime * codes_[i];
     const double value = 1.0 * static_cast<double>(example.values[order_[i]]);
     for (std::uint32_t j = right.begin; j < right.end; ++j) {
       const double x = value * static_cast<double>(example.values[order_[j]]);
-      const std::uint32_t hash = half ^ example.hashes[order_[j]];
+      const std::uint32_t hash = half ^ codes_[j];
       if (x != 0.0) features_.push_back({hash & candidate.mask, x});
     }
   }
@@ -249,7 +254,7 @@ void Screen::visit(const CandidateLearner& candidate, const Example& example, st
   for (std::uint32_t i = start; i < span.end - span.begin; ++i) {
     const std::uint32_t feature = order_[span.begin + i];
     const double x = value * static_cast<double>(example.values[feature]);
-    const std::uint32_t hash = half ^ example.hashes[feature];
+    const std::uint32_t hash = half ^ codes_[span.begin + i];
     if (!last) {
       visit(candidate, example, depth + 1, same ? i : 0, kFnvPrime * hash, x);
     } else if (x != 0.0) {

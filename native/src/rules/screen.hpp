@@ -100,7 +100,8 @@ class Screen {
 
   // The current example.
   std::vector<Span> spans_;             // by group
-  std::vector<std::uint32_t> order_;    // features that are not zero, group by group
+  std::vector<std::uint32_t> order_;    // features that are not zero, group by group,
+  std::vector<std::uint32_t> codes_;    // and the numbers by which their cells are found
   std::vector<std::uint32_t> derived_;  // groups that were made for a candidate
   std::vector<Feature> features_;       // of the current candidate
   std::vector<double> rates_;           // by place: of its cells

@@ -204,6 +204,12 @@ TEST(derived_candidates_are_screened_as_a_naive_screen_does) {
         }
       }
       derivation.derive(example, true, names);
+      for (auto& [name, features] : named) {
+        const std::uint32_t group = groups.number(name);
+        for (auto& [hash, value] : features) {
+          if (derivation.is_derived(group)) hash = derivation.code_of(group, hash);
+        }
+      }
       for (const Raw& one : raw) ++active[one.group];
       for (const std::uint32_t group : needed)
         active[groups[group].name] = 0;  // derived ones are not counted

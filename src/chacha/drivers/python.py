@@ -78,7 +78,7 @@ class PythonDriver(Driver):
         self._first_rows = FirstRows(0 if scaling is None else scaling.rows)
         self._screen: Screen | None = None
         if isinstance(algorithm, Contest):
-            self._screen = Screen(algorithm.rules.screening, self._derive)
+            self._screen = Screen(algorithm.rules.screening, self._derive, self._derivation.code_of)
         self._observed = ObservedStream(bits, task.proxy_range, self._screen, self._labels)
         self._observed.map_of = None if self._scaled is None else self._scaled.map_of
         self._served, self._baseline = ProgressiveLoss(), ProgressiveLoss()

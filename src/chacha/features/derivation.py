@@ -112,6 +112,7 @@ class Derivation:
         self._tracked = 0
         self._missing_groups: dict[str, None] = {}  # that examples have contained
         self._profiles: list[ColumnProfile] | None = None
+        self._codes: dict[str, dict[int, int]] = {}  # by group, and the hash of a feature
 
     def turn_on(self, first: int) -> None:
         """Keep statistics of columns from now on; knots are placed from `first` values."""
@@ -182,6 +183,18 @@ class Derivation:
         seed = hash_name(name, 0)
         return [Feature(n, value, hash_name(n, seed)) for n, value in pairs if value != 0.0]
 
+    def code_of(self, name: str, hashed: int) -> int:
+        """Return a number for a feature of a derived group that depends on its place.
+
+        That is the place in its column, not the numbers in its name; the hash of a feature that has
+        no place.
+        """
+        if name not in self.recipes:
+            return hashed
+        if name not in self._codes:
+            self._codes[name] = _codes_by_hash(name, self.recipes[name])
+        return self._codes[name].get(hashed, hashed)
+
     def observe(self, example: Example) -> None:
         """Update the statistics with an example that was learned."""
         if not self.on:
@@ -224,9 +237,10 @@ class Derivation:
 
     def _update_bases(self, group: str, hashed: int, column: TrackedColumn) -> None:
         self._profiles = None
-        for recipe in self.recipes.values():
+        for name, recipe in self.recipes.items():
             if recipe.group.source == group and not recipe.of_label:
                 _make_basis(recipe, hashed, column)
+                self._codes.pop(name, None)
 
     def observe_past(self, example: Example) -> None:
         """Update only the groups made from earlier examples."""
@@ -264,6 +278,18 @@ class Derivation:
 def _beyond(label: float, origin: float) -> float:
     """Return what a label is beyond the origin, within the range of single precision."""
     return float(np.float32(min(max(label - origin, -FLOAT32_MAX), FLOAT32_MAX)))
+
+
+def _codes_by_hash(name: str, recipe: Recipe) -> dict[int, int]:
+    """Return a number for each feature that a derived group can have: its column's plus its place.
+
+    Of several with the same hash the first one counts.
+    """
+    seed, codes = hash_name(name, 0), dict[int, int]()
+    for column, basis in recipe.bases.items():
+        for place, each in enumerate(recipe.formula.names(basis)):
+            codes.setdefault(hash_name(each, seed), (column + place) & 0xFFFFFFFF)
+    return codes
 
 
 def _make_basis(recipe: Recipe, hashed: int, column: TrackedColumn) -> None:

@@ -43,6 +43,10 @@ class Formula:
         """Return whether a basis that was read from a file can be one of the kind."""
         return False
 
+    def names(self, basis: Basis) -> list[str]:
+        """Return the names of the features that a column can have, in a fixed order."""
+        return [basis.name]
+
 
 class ValueFormula(Formula, ABC):
     """A formula of the values of the current example."""
@@ -104,6 +108,10 @@ class Bins(ValueFormula):
         low = _f32(1.0 - share)
         return [(f"{name}@{short_text(left)}", low), (f"{name}@{short_text(right)}", share)]
 
+    def names(self, basis: Basis) -> list[str]:
+        """Return the names of the knots, in their order."""
+        return [f"{basis.name}@{short_text(knot)}" for knot in basis.at]
+
     def is_valid(self, parameter: float, basis: Basis) -> bool:
         """Return whether the knots increase."""
         return not basis.past and bool(basis.at) and all(a < b for a, b in pairwise(basis.at))
@@ -120,6 +128,10 @@ class OneHot(ValueFormula):
         """Return the indicator of a value, such as `hour=13`."""
         distinguished = x in basis.at or len(basis.at) < MOST_CODES
         return [(f"{basis.name}={short_text(x) if distinguished else 'other'}", 1.0)]
+
+    def names(self, basis: Basis) -> list[str]:
+        """Return the names of the values, and that of all others."""
+        return [f"{basis.name}={word}" for word in (*map(short_text, basis.at), "other")]
 
     def is_valid(self, parameter: float, basis: Basis) -> bool:
         """Return whether the values are distinct and not too many."""
@@ -140,6 +152,10 @@ class Cyclic(ValueFormula):
         angle = TWO_PI * x / parameter
         pairs = ((f"{basis.name}.sin", math.sin(angle)), (f"{basis.name}.cos", math.cos(angle)))
         return [(n, 0.0 if abs(_f32(v)) < TINY else _f32(v)) for n, v in pairs]
+
+    def names(self, basis: Basis) -> list[str]:
+        """Return the names of the sine and the cosine."""
+        return [f"{basis.name}.sin", f"{basis.name}.cos"]
 
 
 class Log(ValueFormula):
@@ -170,6 +186,10 @@ class Lag(PastFormula):
         n = len(basis.past)
         for k in range(1, min(n, clock) + 1):
             yield f"{basis.name}.{k}", basis.past[(clock - k) % n]
+
+    def names(self, basis: Basis) -> list[str]:
+        """Return the names of the values, the most recent first."""
+        return [f"{basis.name}.{k}" for k in range(1, len(basis.past) + 1)]
 
     def store(self, parameter: float, basis: Basis, clock: int, value: float) -> None:
         """Replace the oldest value."""

@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from chacha.config.config import Config, Product
-from chacha.data.example import Example
+from chacha.config.derived_groups import derived
+from chacha.data.example import Example, Feature
 from chacha.data.products import expand_product
 from chacha.rules.contest.screening import Screening
 from chacha.rules.feature_counts import Widths, cells_for, mean_features, product_features
@@ -101,13 +102,18 @@ class Screen:
     5.0
 
     A candidate of one group is a derived group that the champion lacks. It is computed when its
-    turn comes. `derive` is called with the names of these groups.
+    turn comes. `derive` is called with the names of these groups. `code_of` gives the number for a
+    feature of a derived group by which its cell is found: not its hash, because its name contains
+    numbers in the unit of the column, and features share cells.
     """
 
     def __init__(
-        self, policy: Screening, derive: Callable[[Iterable[str]], None] = lambda names: None
+        self,
+        policy: Screening,
+        derive: Callable[[Iterable[str]], None] = lambda names: None,
+        code_of: Callable[[str, int], int] = lambda name, hashed: hashed,
     ) -> None:
-        self.policy, self.derive = policy, derive
+        self.policy, self.derive, self.code_of = policy, derive, code_of
         self.candidates: list[CandidateLearner] = []
         self.turn = self.rounds = self.kept = 0
         self.credit = 0.0
@@ -173,18 +179,22 @@ class Screen:
             self._take_turns(example, residual, float(active) * live)
             self.low, self.high = min(self.low, residual), max(self.high, residual)
 
+    def _codes(self, name: str, features: Iterable[Feature]) -> list[tuple[float, int]]:
+        """Return the values of a group's features, and the numbers for their cells."""
+        there = [f for f in features if f.value != 0.0]
+        if derived(name) is None:
+            return [(f.value, f.hashed) for f in there]
+        return [(f.value, self.code_of(name, f.hashed)) for f in there]
+
     def _take_turns(self, example: Example, residual: float, least: float) -> None:
         """Let candidates learn in turn until the credit is used up."""
         self.credit = min(self.credit + self.policy.share * least, least)
-        groups = {
-            name: [(f.value, f.hashed) for f in features if f.value != 0.0]
-            for name, features in example.groups.items()
-        }
+        groups = {name: self._codes(name, features) for name, features in example.groups.items()}
         for _ in range(len(self.candidates)):
             candidate = self.candidates[self.turn]
             for name in candidate.product:
                 if name not in groups:
-                    groups[name] = [(f.value, f.hashed) for f in example.derived.get(name, ())]
+                    groups[name] = self._codes(name, example.derived.get(name, ()))
             factors = [groups[name] for name in candidate.product]
             width = product_features(candidate.product, [float(len(f)) for f in factors])
             if 0.0 < width <= least:
