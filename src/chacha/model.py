@@ -27,7 +27,7 @@ from chacha.progress import ProgressTable
 from chacha.rules.algorithm import RulesState
 from chacha.rules.decisions import Decision
 from chacha.rules.paper.champion import PaperRules
-from chacha.rules.progressive_loss import ProgressiveLoss
+from chacha.rules.progressive_loss import RunningLoss
 from chacha.rules.stream_facts import StreamFacts
 from chacha.sources import OnBad, Skipped, Source, TableSpec, open_source
 from chacha.specification import (
@@ -256,7 +256,7 @@ class ChaCha:
         return served.mean if served.weight > 0 else None
 
     @property
-    def served(self) -> ProgressiveLoss:
+    def served(self) -> RunningLoss:
         """The losses of the served predictions: their number, sum and weight."""
         with self._lock:
             return copy(self._driver.served)

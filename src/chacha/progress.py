@@ -9,7 +9,7 @@ from typing import Protocol
 
 from chacha.config.config import Config
 from chacha.errors import ConfigError
-from chacha.rules.progressive_loss import ProgressiveLoss
+from chacha.rules.progressive_loss import RunningLoss
 
 __all__ = ["ProgressTable", "Spacing"]
 
@@ -59,7 +59,7 @@ class Running(Protocol):
         """The number of examples learned."""
 
     @property
-    def served(self) -> ProgressiveLoss:
+    def served(self) -> RunningLoss:
         """The losses of the served predictions."""
 
     @property
@@ -95,7 +95,7 @@ class ProgressTable:
         self.model = model
         self.spacing = spacing or Spacing()
         self._printed = -1
-        self._before = ProgressiveLoss()
+        self._before = RunningLoss()
 
     def next_row(self) -> int:
         """Return the number of the example after which the next row is due."""
@@ -118,8 +118,7 @@ class ProgressTable:
         live = [_short(c, self.model.champion) for c in self.model.live_challengers]
         served, before = self.model.served, self._before
         self._before = replace(served)
-        weight = served.weight - before.weight
-        since = (served.total - before.total) / weight if weight else 0.0
+        since = served.mean_since(before) if served.weight > before.weight else 0.0
         numbers = f"{n:>9}  {served.mean:>10.6g}  {since:>10.6g}"
         yield f"{numbers}  {self.champion():<20}  {'  '.join(live)}"
 

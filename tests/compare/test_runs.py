@@ -12,7 +12,7 @@ from chacha.compare.outcome import CurvePoint
 from chacha.compare.runs import BATCH, FixedRun, RunPlan
 from chacha.pools.base import Learner
 from chacha.pools.river import RiverLearner
-from chacha.rules.progressive_loss import ProgressiveLoss
+from chacha.rules.progressive_loss import RunningLoss
 
 STREAM = "synth:interactions,n=700"
 
@@ -36,7 +36,7 @@ class OneModel:
 
 def single_examples(learner: Learner, plan: RunPlan) -> list[CurvePoint]:
     """Return the curve of a loop over the stream."""
-    served, points = ProgressiveLoss(), list[CurvePoint]()
+    served, points = RunningLoss(), list[CurvePoint]()
     for n, example in enumerate(islice(open_source(STREAM), plan.examples), start=1):
         assert isinstance(example, Example)
         assert example.label is not None
@@ -45,7 +45,7 @@ def single_examples(learner: Learner, plan: RunPlan) -> list[CurvePoint]:
         if n <= plan.frozen or not plan.frozen:
             learner.learn(example)
         if n in plan.checkpoints:
-            points.append(CurvePoint(n, served.total, served.weight))
+            points.append(CurvePoint(n, served.total, served.weight, served.lost))
     return points
 
 

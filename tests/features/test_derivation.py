@@ -182,7 +182,8 @@ def test_logs_turns_and_values_are_what_their_names_say() -> None:
         values = {name: {f.name: f.value for f in made[name]} for name in names}
         assert values["log(a)"] == pytest.approx({"x": math.copysign(math.log1p(abs(x)), x)})
         if x < 1e6:
-            turn = {"x.sin": math.sin(math.tau * x / 24), "x.cos": math.cos(math.tau * x / 24)}
+            angle = math.tau * (x - 12.0) / 24  # 12 is in the middle of the first values
+            turn = {"x.sin": math.sin(angle), "x.cos": math.cos(angle)}
             shown = {key: value for key, value in turn.items() if abs(value) > 1e-7}
             assert values["cyclic(a,24)"] == pytest.approx(shown, abs=1e-6)
         assert values["onehot(a)"] == {f"x={short_text(float(np.float32(x)))}": 1.0}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -128,7 +127,7 @@ def test_values_that_are_neither_few_nor_evenly_spaced_are_no_codes() -> None:
 
 
 def test_a_period_may_begin_anywhere() -> None:
-    """Sines and cosines of a column with another zero are those of a turned circle."""
+    """Sines and cosines do not depend on the zero; those of the other sign are mirrored."""
     formula = FORMULAS["cyclic"]
     assert isinstance(formula, ValueFormula)
     stats = ColumnStats(24)
@@ -136,10 +135,25 @@ def test_a_period_may_begin_anywhere() -> None:
         stats.observe(1e9 - 0.1 * hour)
     basis = formula.basis(2.4, "x", stats)
     assert basis is not None
-    pairs = [dict(formula.features(2.4, basis, 1e9 - 0.1 * hour)) for hour in range(24)]
-    turns = [math.atan2(pair.get("x.sin", 0.0), pair.get("x.cos", 0.0)) for pair in pairs]
-    steps = [(before - after) % math.tau for before, after in pairwise(turns)]
-    assert steps == pytest.approx([math.tau / 24] * 23, abs=1e-5)
+    for hour in range(24):
+        angle = -math.tau * (hour - 11.5) / 24
+        turn = dict(formula.features(2.4, basis, 1e9 - 0.1 * hour))
+        assert turn["x.sin"] == pytest.approx(math.sin(angle), abs=1e-5)
+        assert turn["x.cos"] == pytest.approx(math.cos(angle), abs=1e-5)
+
+
+@pytest.mark.parametrize("way", ["a table", "dicts"])
+def test_hours_from_1_to_24_are_those_from_0_to_23(way: str) -> None:
+    """Whatever is 0: sines and cosines are measured from the middle."""
+    tracks = []
+    for first in (0, 1, 7, 512):
+        model = ChaCha()
+        track, decided = learned(model, coded(4000, lambda hour, first=first: hour + first), way)
+        assert any("cyclic(hour,24)" in config for _, _, config in decided)
+        tracks.append((track, [each[:2] for each in decided]))
+    for track, decided in tracks[1:]:
+        assert decided == tracks[0][1]
+        assert track == pytest.approx(tracks[0][0], abs=0.02)
 
 
 CHANGES: dict[str, Callable[[int], float]] = {
@@ -170,10 +184,12 @@ def test_a_code_may_have_any_unit_and_any_zero(way: str, change: str) -> None:
     assert "onehot(hour)" in model.champion.derived
 
 
+@pytest.mark.parametrize("first", [48, 128])
 @pytest.mark.parametrize("change", CHANGES)
-def test_both_drivers_derive_the_same_from_codes(change: str) -> None:
+def test_both_drivers_derive_the_same_from_codes(change: str, first: int) -> None:
+    """Also if they are known, and still change, when models learn the first rows again."""
     table = coded(400, CHANGES[change])
-    settings = {"space": space(DerivedFeatures(kinds=["onehot", "cyclic"], first=128))}
+    settings = {"space": space(DerivedFeatures(kinds=["onehot", "cyclic"], first=first))}
     models = [fast_model(pool, **settings) for pool in (NativePool(), PlainPool())]
     fast, slow = (learned(model, table) for model in models)
     assert fast == slow

@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 
 import chacha
 from chacha import ChaCha, ContestRules, NativePool, ReferencePool
+from chacha.compare import CurvePoint, Outcome
 from chacha.losses import Hinge, Logistic, Loss, Poisson, Quantile, Squared
+from chacha.progress import ProgressTable
 from chacha.rules.contest import Scaling
 from tests.support.derived_runs import Row, Table, fast_model
 from tests.support.fast_rules import PlainPool
@@ -330,3 +332,26 @@ def test_a_label_beyond_a_float_is_refused_and_changes_nothing() -> None:
         assert model.predict_one(x) == plain.predict_one(x)
         model.learn_one(x, y)
         plain.learn_one(x, y)
+
+
+@pytest.mark.parametrize("pool", [NativePool, PlainPool])
+@pytest.mark.parametrize("start", [1e6, 1.7e9, 1e12])
+def test_the_loss_of_the_first_label_does_not_hide_later_ones(
+    pool: type[NativePool], start: float
+) -> None:
+    """The first prediction is 0, so its loss may be 1e24; the rest is reported exactly."""
+    table = relabelled(ordinary(150), lambda y: start + y)
+    model = keen_model(pool())
+    model.run(row for row in table[:100])
+    before, progress, lost = model.served, ProgressTable(model), list[float]()
+    assert len([*progress.row()]) == 1
+    for x, y in table[100:]:
+        lost.append((model.predict_one(x) - y) ** 2)
+        model.learn_one(x, y)
+    assert model.served.mean_since(before) == pytest.approx(statistics.fmean(lost), rel=1e-9)
+    points = [CurvePoint(p.n, p.total, p.weight, p.lost) for p in (before, model.served)]
+    outcome = Outcome(150, 0, "", 0.1, tuple(points))
+    assert outcome.loss_from_100 == pytest.approx(statistics.fmean(lost), rel=1e-9)
+    assert Outcome.from_json(json.loads(json.dumps(outcome.to_json()))) == outcome
+    (row,) = progress.row()
+    assert float(row.split()[2]) == pytest.approx(statistics.fmean(lost), rel=1e-5)

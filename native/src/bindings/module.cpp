@@ -286,7 +286,10 @@ NB_MODULE(_native, module) {
             return std::tuple(engine.t(), engine.incumbent(), standings);
           },
           "models"_a, "Return the number of examples, the incumbent and the standings.")
-      .def_prop_ro("served", property([](Engine& e) { return tuple_of(e.served()); }))
+      .def_prop_ro("served", property([](Engine& e) {
+                     const RunningLoss& served = e.served();
+                     return std::tuple(served.n, served.total, served.weight, served.lost);
+                   }))
       .def_prop_ro("baseline", property([](Engine& e) { return tuple_of(e.baseline_standing()); }))
       .def_prop_ro("constant", property([](Engine& e) { return tuple_of(e.constant_standing()); }))
       .def_prop_ro("label_origin",

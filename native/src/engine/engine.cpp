@@ -348,6 +348,7 @@ void Engine::catch_up() {
 // Estimates the scale of the labels and the centres of the columns anew. Then all models begin
 // again, and learn the first rows.
 void Engine::begin_again() {
+  derivation_.update_bases();
   map_ = map_of_labels(first_rows_->size() + 1, false);  // with one from before, if they waited
   reach_.begin(map_.shift, map_.scale);
   derivation_.move_label_origin(map_.shift);
@@ -370,7 +371,7 @@ void Engine::begin_again() {
     cut_label(again);
     lanes_.learn(again);
     if (!contested_) continue;
-    charge_contest(again, nullptr, nullptr, lanes_.raw(contest_.state().champion));
+    charge_contest(again, nullptr, false, lanes_.raw(contest_.state().champion));
   }
   again_due_ = false;
   if (!first_rows_->is_full()) return;
@@ -412,7 +413,7 @@ void Engine::charge(double y, const Forecast* forecast) noexcept {
   }
   if (!(weight > 0)) return;
   if (contested_) {
-    charge_contest(example_, forecast, &derivation_, served_raw_);
+    charge_contest(example_, forecast, true, served_raw_);
     return;
   }
   const double low = observed_.low();
@@ -429,7 +430,7 @@ void Engine::charge(double y, const Forecast* forecast) noexcept {
 }
 
 // `derivation`: for groups that the screen looks at and no model has; null: there are none.
-void Engine::charge_contest(Example& example, const Forecast* forecast, Derivation* derivation,
+void Engine::charge_contest(Example& example, const Forecast* forecast, bool derives,
                             double served) noexcept {
   const ContestState& contest = contest_.state();
   const double y = label_of(example);
@@ -464,7 +465,7 @@ void Engine::charge_contest(Example& example, const Forecast* forecast, Derivati
   if (scaled_) {
     residual = map.scale > 0.0 ? (map.mapped(y) - map.mapped(champion)) / map.scale : 0.0;
   }
-  screen_.learn(example, derivation, residual, contest_.live());
+  screen_.learn(example, derivation_, derives, residual, contest_.live());
 }
 
 bool Engine::decide() noexcept {

@@ -192,7 +192,7 @@ class Engine {
   Groups& groups() { return groups_; }
   const ObservedStream& observed() const { return observed_; }
   ProgressiveLoss standing(std::uint32_t model) const;
-  const ProgressiveLoss& served() const { return served_; }
+  const RunningLoss& served() const { return served_; }
   const ProgressiveLoss& baseline_standing() const { return baseline_standing_; }
   // Of the best constant for the labels so far; never charged if the loss has none.
   const ProgressiveLoss& constant_standing() const { return constant_standing_; }
@@ -237,7 +237,7 @@ class Engine {
     example_.initial = 0.0F;
   }
   void charge(double y, const Forecast* forecast) noexcept;
-  void charge_contest(Example& example, const Forecast* forecast, Derivation* derivation,
+  void charge_contest(Example& example, const Forecast* forecast, bool derives,
                       double served) noexcept;
   void cut_label(Example& example) noexcept;
   bool is_first_row() const;
@@ -291,7 +291,8 @@ class Engine {
 
   std::int64_t t_ = 0;
   BestConstant constant_;
-  ProgressiveLoss served_, baseline_standing_, constant_standing_;
+  RunningLoss served_;
+  ProgressiveLoss baseline_standing_, constant_standing_;
   ProgressiveLoss known_constant_, served_beside_constant_, baseline_beside_constant_;
   double metrics_[2] = {0.0, 0.0};
   double served_raw_ = 0.0;

@@ -78,7 +78,7 @@ void Derivation::derive(Example& example, bool learning, const Names& names) {
   if (!unlearned_.empty() || new_sources_ > 0) drop_unlearned();
   const std::size_t most = find_columns(example, learning, names);
   if (learning && (most > room_ || !tight_.empty())) make_room_for_columns(most);
-  if (stale_) make_bases();
+  update_bases();
   example.begin_derived();
   for (const std::uint32_t recipe : needed_) make(recipes_[recipe], example);
   if (!learning) return;

@@ -55,6 +55,10 @@ class Derivation {
   bool accepts_given(std::uint32_t group);
   void clear_given() { given_count_ = 0; }
   void add_given(std::uint32_t group, std::uint32_t hash, float value);
+  // Makes the bases of columns that have changed, as `derive` does. May throw.
+  void update_bases() {
+    if (stale_) make_bases();
+  }
   // Appends the needed groups to an example, sorted by name. May throw, and has no visible effect
   // then. `learning`: makes room, so that `derive_group` and `observe` cannot fail.
   void derive(Example& example, bool learning, const Names& names);

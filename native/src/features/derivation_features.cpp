@@ -14,6 +14,14 @@ float beyond(double label, double origin) {
   return static_cast<float>(std::min(std::max(label - origin, -kMost), kMost));
 }
 
+// Where a hash is among some, or their number. Without a branch: compilers make vectors of it.
+std::uint32_t first_place(const std::vector<std::uint32_t>& hashes, std::uint32_t hash) {
+  const auto count = static_cast<std::uint32_t>(hashes.size());
+  std::uint32_t first = count;
+  for (std::uint32_t i = 0; i < count; ++i) first = std::min(first, hashes[i] == hash ? i : count);
+  return first;
+}
+
 }  // namespace
 
 void Derivation::reserve_more(Example& example) {
@@ -165,7 +173,7 @@ std::vector<std::pair<std::string, float>> Derivation::named_features(Example& e
 std::vector<Derivation::BasisView> Derivation::bases(std::uint32_t group) {
   std::vector<BasisView> views;
   if (!is_derived(group)) return views;
-  if (stale_) make_bases();
+  update_bases();
   const Recipe& recipe = recipes_[static_cast<std::size_t>(by_group_[group])];
   for (std::size_t i = 0; i < recipe.bases.size(); ++i) {
     if (!recipe.bases[i].ready) continue;
@@ -183,13 +191,13 @@ std::uint32_t Derivation::code_of(std::uint32_t group, std::uint32_t hash) const
   for (std::size_t i = 0; i < recipe.bases.size(); ++i) {
     const Basis& basis = recipe.bases[i];
     if (!basis.ready) continue;
-    const auto place = std::find(basis.hashes.begin(), basis.hashes.end(), hash);
-    if (place == basis.hashes.end()) continue;
+    const std::uint32_t place = first_place(basis.hashes, hash);
+    if (place == basis.hashes.size()) continue;
     std::uint32_t column = 0;  // the label
     if (recipe.source != kLabel) {
       column = sources_[static_cast<std::size_t>(source_at_[recipe.source])].columns[i].hash;
     }
-    return column + static_cast<std::uint32_t>(place - basis.hashes.begin());
+    return column + place;
   }
   return hash;
 }

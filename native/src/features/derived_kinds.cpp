@@ -115,13 +115,15 @@ struct Cyclic : ValueKind {
   }
   static void fit(double parameter, const ColumnStats& stats, Basis& basis) {
     basis.ready = stats.codes() && stats.largest() - stats.least() <= parameter;
+    // The circle begins in the middle of the first values, wherever their zero is.
+    if (basis.ready) basis.at = {0.5 * stats.least() + 0.5 * stats.largest()};
   }
   static NameList names(const std::string& column, const Basis& /*basis*/) {
     return {column + ".sin", column + ".cos"};
   }
   static void add(Recipe& recipe, const SourceFeatures& /*source*/, const Basis& basis, double x,
                   std::uint32_t /*column*/, Example& example) {
-    const Turn& turn = turn_of(recipe, x);
+    const Turn& turn = turn_of(recipe, x - basis.at[0]);
     example.add_unless_zero(basis.hashes[0], turn.sine);
     example.add_unless_zero(basis.hashes[1], turn.cosine);
   }

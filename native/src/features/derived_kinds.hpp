@@ -27,7 +27,7 @@ struct TrackedColumn {  // a column of a raw group
 
 struct Basis {                        // a column in a derived group
   bool ready = false;                 // it has features there
-  std::vector<double> at;             // knots, or values
+  std::vector<double> at;             // knots, values, or a middle
   std::vector<std::uint32_t> hashes;  // of the features
   std::vector<float> past;            // of a lag a ring, of ewma the mean
 };

@@ -112,24 +112,24 @@ std::size_t Screen::find_runs(const Example& example) noexcept {
 // Lists the features of a candidate's groups that are not zero, unless an earlier candidate has the
 // group too. Makes derived groups that no model has.
 void Screen::list_features(const CandidateLearner& candidate, Example& example,
-                           Derivation* derivation) noexcept {
+                           Derivation& derivation, bool derives) noexcept {
   for (const std::uint32_t group : groups_of(candidate)) {
     if (group >= spans_.size() || spans_[group].listed) continue;
     Span& span = spans_[group];
-    const bool derived = derivation != nullptr && derivation->on() && derivation->is_derived(group);
-    if (span.run == 0 && !derived) continue;
+    const bool derived = derivation.on() && derivation.is_derived(group);
+    if (span.run == 0 && !(derives && derived)) continue;
     const auto add = [&](const Run& run) {
       for (std::uint32_t i = run.begin; i < run.end; ++i) {
         if (!is_there(example.values[i])) continue;
         const std::uint32_t hash = example.hashes[i];
         order_.push_back(i);
-        codes_.push_back(derived ? derivation->code_of(group, hash) : hash);
+        codes_.push_back(derived ? derivation.code_of(group, hash) : hash);
       }
     };
     span.listed = true;
     span.begin = static_cast<std::uint32_t>(order_.size());
     if (span.run == 0) {
-      add(derivation->derive_group(example, group));
+      add(derivation.derive_group(example, group));
       derived_.push_back(group);
     } else if (!span.several) {
       add(example.runs[span.run - 1]);
@@ -157,13 +157,13 @@ double Screen::width(const CandidateLearner& candidate) const noexcept {
   return product;
 }
 
-void Screen::learn(Example& example, Derivation* derivation, double residual,
+void Screen::learn(Example& example, Derivation& derivation, bool derives, double residual,
                    std::size_t live) noexcept {
   const std::size_t features = find_runs(example);
   ++examples_;
   if (share_ > 0.0 && !candidates_.empty() && std::isfinite(residual)) {
     const double least = static_cast<double>(features) * static_cast<double>(live);
-    take_turns(example, derivation, residual, least);
+    take_turns(example, derivation, derives, residual, least);
     low_ = std::min(low_, residual);
     high_ = std::max(high_, residual);
   }
@@ -172,12 +172,12 @@ void Screen::learn(Example& example, Derivation* derivation, double residual,
   derived_.clear();
 }
 
-void Screen::take_turns(Example& example, Derivation* derivation, double residual,
+void Screen::take_turns(Example& example, Derivation& derivation, bool derives, double residual,
                         double least) noexcept {
   credit_ = std::min(credit_ + share_ * least, least);
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
     CandidateLearner& candidate = candidates_[turn_];
-    list_features(candidate, example, derivation);
+    list_features(candidate, example, derivation, derives);
     const double wide = width(candidate);
     if (wide > 0.0 && wide <= least) {
       if (wide > credit_) return;

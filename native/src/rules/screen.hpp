@@ -32,9 +32,10 @@ class Screen {
 
   // Makes room, so that `learn` does not throw.
   void prepare(const Example& example, std::size_t groups, std::size_t live);
-  // Learns one example, given the champion's residual and the number of live models. Derived groups
-  // that no model has are made here, at a candidate's turn; without `derivation` there are none.
-  void learn(Example& example, Derivation* derivation, double residual, std::size_t live) noexcept;
+  // Learns one example, given the champion's residual and the number of live models. `derives`:
+  // derived groups that no model has are made here, at a candidate's turn; else there are none.
+  void learn(Example& example, Derivation& derivation, bool derives, double residual,
+             std::size_t live) noexcept;
 
   std::int64_t rounds() const { return rounds_; }
   std::size_t kept() const { return kept_; }
@@ -79,10 +80,11 @@ class Screen {
     return {groups_.data() + candidate.first_group, candidate.group_count};
   }
   std::size_t find_runs(const Example& example) noexcept;
-  void list_features(const CandidateLearner& candidate, Example& example,
-                     Derivation* derivation) noexcept;
+  void list_features(const CandidateLearner& candidate, Example& example, Derivation& derivation,
+                     bool derives) noexcept;
   double width(const CandidateLearner& candidate) const noexcept;
-  void take_turns(Example& example, Derivation* derivation, double residual, double least) noexcept;
+  void take_turns(Example& example, Derivation& derivation, bool derives, double residual,
+                  double least) noexcept;
   void expand(const CandidateLearner& candidate, const Example& example) noexcept;
   void visit(const CandidateLearner& candidate, const Example& example, std::size_t depth,
              std::uint32_t start, std::uint32_t half, double value) noexcept;

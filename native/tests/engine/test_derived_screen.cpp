@@ -215,7 +215,7 @@ TEST(derived_candidates_are_screened_as_a_naive_screen_does) {
         active[groups[group].name] = 0;  // derived ones are not counted
       const double residual = rng.chance(50) ? std::nan("") : rng.real() * 4.0 - 2.0;
       screen.prepare(example, groups.size(), live);
-      screen.learn(example, &derivation, residual, live);
+      screen.learn(example, derivation, true, residual, live);
       naive.learn(named, residual, static_cast<double>(raw.size() * live));
       derivation.observe(example);
       naive_derivation.observe(raw, example.label, [&](const Raw& one) {

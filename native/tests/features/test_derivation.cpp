@@ -104,13 +104,13 @@ TEST(beyond_64_values_is_other) {
 TEST(hours_go_round) {
   LineDerivation lines(4);
   lines.add("cyclic(a,24)", "cyclic", "a", 24);
-  teach(lines, {3, 12, 6, 23});
-  CHECK_EQ(lines.make("cyclic(a,24)", "|a x:6"), "x.sin:1");  // the cosine is 0, and left out
-  CHECK_EQ(lines.make("cyclic(a,24)", "|a x:12"), "x.cos:-1");
-  CHECK_EQ(lines.make("cyclic(a,24)", "|a x:24"), "x.cos:1");
-  CHECK_EQ(lines.make("cyclic(a,24)", "|a x:30"), "x.sin:1");
-  CHECK_EQ(lines.make("cyclic(a,24)", "|a x:2"), "x.sin:0.5 x.cos:0.8660254");
-  CHECK_EQ(lines.make("cyclic(a,24)", "|a x:-2"), "x.sin:-0.5 x.cos:0.8660254");
+  teach(lines, {3, 12, 6, 21});                                // 12 is in the middle
+  CHECK_EQ(lines.make("cyclic(a,24)", "|a x:18"), "x.sin:1");  // the cosine is 0, and left out
+  CHECK_EQ(lines.make("cyclic(a,24)", "|a x:24"), "x.cos:-1");
+  CHECK_EQ(lines.make("cyclic(a,24)", "|a x:12"), "x.cos:1");
+  CHECK_EQ(lines.make("cyclic(a,24)", "|a x:42"), "x.sin:1");
+  CHECK_EQ(lines.make("cyclic(a,24)", "|a x:14"), "x.sin:0.5 x.cos:0.8660254");
+  CHECK_EQ(lines.make("cyclic(a,24)", "|a x:10"), "x.sin:-0.5 x.cos:0.8660254");
   const std::vector<std::vector<double>> wrong = {
       {1, 26, 3, 4}, {-21, 2, 3, 4}, {1, 1.41421, 1.73205, 2}, {5, 5, 5, 5}};
   for (const std::vector<double>& no : wrong) {

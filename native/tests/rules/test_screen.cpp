@@ -38,7 +38,7 @@ struct Screened {
   }
   void learn(double residual) {
     screen.prepare(example, groups.size(), live);
-    screen.learn(example, &derivation, residual, live);
+    screen.learn(example, derivation, true, residual, live);
   }
   void learn(const std::string& line, double residual) {
     read(line);

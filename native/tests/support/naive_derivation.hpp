@@ -208,7 +208,8 @@ class NaiveDerivation {
       add(column.name + "=" + (named ? short_text(x) : "other"), 1.0);
     } else if (group.kind == "cyclic" && stats.codes() &&
                stats.largest() - stats.least() <= group.parameter) {
-      const double angle = 6.283185307179586 * x / group.parameter;
+      const double middle = 0.5 * stats.least() + 0.5 * stats.largest();
+      const double angle = 6.283185307179586 * (x - middle) / group.parameter;
       const auto rounded = [](double value) {
         return std::fabs(static_cast<float>(value)) < 1e-7F ? 0.0 : value;
       };

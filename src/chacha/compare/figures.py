@@ -56,9 +56,11 @@ def curve_of(outcomes: Sequence[Outcome], begin: int = 0) -> tuple[Array, Array,
     n = np.array([point.n for point in outcomes[0].curve], float)
     total = np.array([[point.total for point in outcome.curve] for outcome in outcomes])
     weight = np.array([[point.weight for point in outcome.curve] for outcome in outcomes])
+    lost = np.array([[point.lost for point in outcome.curve] for outcome in outcomes])
     if begin:
         at = int(np.searchsorted(n, begin))
-        total, weight = total - total[:, [at]], weight - weight[:, [at]]
+        total = (total - total[:, [at]]) + (lost - lost[:, [at]])
+        weight = weight - weight[:, [at]]
         n, total, weight = n[at + 1 :], total[:, at + 1 :], weight[:, at + 1 :]
     charged = (weight > 0).all(axis=0)
     with np.errstate(invalid="ignore"):  # a loss may be infinite

@@ -16,11 +16,15 @@ EARLY = 100
 
 
 class CurvePoint(NamedTuple):
-    """A point of a loss curve: the sums of losses and of weights after `n` examples."""
+    """A point of a loss curve: the sums of losses and of weights after `n` examples.
+
+    `lost` is what rounding has taken from the sum of losses.
+    """
 
     n: int
     total: float
     weight: float
+    lost: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,10 @@ class Outcome:
         before = next((p for p in reversed(self.curve) if p.n <= n), CurvePoint(0, 0.0, 0.0))
         last = self.curve[-1]
         weight = last.weight - before.weight
-        return (last.total - before.total) / weight if weight > 0 else math.nan
+        total = last.total
+        if before.n > 0:  # the whole sum is that of `run`
+            total = (total - before.total) + (last.lost - before.lost)
+        return total / weight if weight > 0 else math.nan
 
     def to_json(self) -> dict[str, Any]:
         """Return the object that :meth:`from_json` reads."""

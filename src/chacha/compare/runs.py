@@ -14,7 +14,7 @@ from chacha.intake import labelled
 from chacha.losses import Loss
 from chacha.model import ChaCha
 from chacha.pools.base import Learner, LivePool, SequentialPool, learn_many
-from chacha.rules.progressive_loss import ProgressiveLoss
+from chacha.rules.progressive_loss import RunningLoss
 from chacha.sources import Bad, DictReader, OnBad, Skipped, Source, good_examples
 from chacha.sources.formats.vw_file import vw_rows
 from chacha.sources.tables.blocks import TableBlock, TextBlock, blocks_of
@@ -60,7 +60,8 @@ class TunedRun:
         limit, on_bad = plan.examples, plan.on_bad
         for _ in model.chunks(source, limit=limit, on_bad=on_bad, until=lambda: marks[0]):
             if model.examples == marks[0]:
-                yield CurvePoint(marks.popleft(), model.served.total, model.served.weight)
+                served = model.served
+                yield CurvePoint(marks.popleft(), served.total, served.weight, served.lost)
 
     @property
     def champion(self) -> str:
@@ -88,7 +89,7 @@ class FixedRun:
     >>> pool.start(chacha.Config())
     >>> run = FixedRun(pool, chacha.Config(), chacha.Squared())
     >>> list(run.points(chacha.sources.Rows(["1 |a x", "0 |b y"]), RunPlan(2, [1, 2])))
-    [CurvePoint(n=1, total=1.0, weight=1.0), CurvePoint(n=2, total=1.06..., weight=2.0)]
+    [CurvePoint(n=1, total=1.0, weight=1.0, ...), CurvePoint(n=2, total=1.06..., weight=2.0, ...)]
     >>> sorted(run.metrics)
     ['mae', 'mse']
     """
@@ -101,7 +102,7 @@ class FixedRun:
         self.pool, self.config, self.task = pool, config, task_of(loss)
         self.reader = DictReader(self.task.learner_label) if reader is None else reader
         self.champion = str(config)
-        self._served = ProgressiveLoss()
+        self._served = RunningLoss()
         self._sums: dict[str, float] = {}
 
     @classmethod
@@ -115,7 +116,7 @@ class FixedRun:
         ...     def close(self): pass
         >>> run = FixedRun.of_learner(Zero(), chacha.Squared())
         >>> list(run.points(chacha.sources.Rows(["1 |a x", "3 |a x"]), RunPlan(2, [2])))
-        [CurvePoint(n=2, total=10.0, weight=2.0)]
+        [CurvePoint(n=2, total=10.0, weight=2.0, lost=0.0)]
         >>> run.metrics
         {'mae': 2.0, 'mse': 5.0}
         """
@@ -141,7 +142,7 @@ class FixedRun:
                             self._charge(predictions[self.config], example)
                     n += len(batch)
                 if n == end and end in plan.checkpoints:
-                    yield CurvePoint(n, served.total, served.weight)
+                    yield CurvePoint(n, served.total, served.weight, served.lost)
         finally:
             pool.stop(self.config)
 

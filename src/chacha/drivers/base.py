@@ -28,7 +28,7 @@ from chacha.rules.contest.blending import Blend
 from chacha.rules.contest.scaling import Scaling
 from chacha.rules.decisions import Decision, Promoted, Retired, WentLive
 from chacha.rules.head_start import HeadStart, Starting
-from chacha.rules.progressive_loss import ProgressiveLoss
+from chacha.rules.progressive_loss import ProgressiveLoss, RunningLoss
 from chacha.rules.stream_facts import StreamFacts
 from chacha.tasks import Task
 
@@ -112,7 +112,7 @@ class Driver(ABC):
 
     @property
     @abstractmethod
-    def served(self) -> ProgressiveLoss:
+    def served(self) -> RunningLoss:
         """The losses of the served predictions."""
 
     @property

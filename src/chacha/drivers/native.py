@@ -30,7 +30,7 @@ from chacha.rules.algorithm import Algorithm, RulesState
 from chacha.rules.contest.blending import Blend
 from chacha.rules.contest.scaling import Scaling
 from chacha.rules.decisions import Decision
-from chacha.rules.progressive_loss import ProgressiveLoss
+from chacha.rules.progressive_loss import ProgressiveLoss, RunningLoss
 from chacha.tasks import Task
 
 __all__ = ["BlockProgress", "NativeDriver", "Status"]
@@ -132,9 +132,9 @@ class NativeDriver(Driver):
         return self._observed
 
     @property
-    def served(self) -> ProgressiveLoss:
+    def served(self) -> RunningLoss:
         """The losses of the served predictions."""
-        return ProgressiveLoss(*self.engine.served)
+        return RunningLoss(*self.engine.served)
 
     @property
     def baseline(self) -> ProgressiveLoss:

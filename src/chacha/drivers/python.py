@@ -30,7 +30,7 @@ from chacha.rules.contest.screen import Screen
 from chacha.rules.contest.state import ContestState
 from chacha.rules.decisions import WentLive
 from chacha.rules.label_reach import LabelReach
-from chacha.rules.progressive_loss import ProgressiveLoss
+from chacha.rules.progressive_loss import ProgressiveLoss, RunningLoss
 from chacha.rules.recent_labels import RecentLabels
 from chacha.rules.stream_facts import ObservedStream, ScoredExample
 from chacha.tasks import Task
@@ -81,7 +81,7 @@ class PythonDriver(Driver):
             self._screen = Screen(algorithm.rules.screening, self._derive, self._derivation.code_of)
         self._observed = ObservedStream(bits, task.proxy_range, self._screen, self._labels)
         self._observed.map_of = None if self._scaled is None else self._scaled.map_of
-        self._served, self._baseline = ProgressiveLoss(), ProgressiveLoss()
+        self._served, self._baseline = RunningLoss(), ProgressiveLoss()
         self._best_constant = BestConstant.of(task.loss_function)
         self._constant = ProgressiveLoss()
         self._beside_constant = ProgressiveLoss(), ProgressiveLoss(), ProgressiveLoss()
@@ -106,7 +106,7 @@ class PythonDriver(Driver):
         return self._observed
 
     @property
-    def served(self) -> ProgressiveLoss:
+    def served(self) -> RunningLoss:
         """The losses of the served predictions."""
         return self._served
 

@@ -32,7 +32,7 @@ class Basis:
     """One column's basis in a derived group: the numbers from which its features are computed."""
 
     name: str
-    at: Sequence[float] = ()  # the knots of bins, the distinct values of one-hot
+    at: Sequence[float] = ()  # knots, the distinct values of one-hot, a middle
     past: list[float] = field(default_factory=list)  # of lags a ring, of ewma the mean
 
 
@@ -140,22 +140,29 @@ class OneHot(ValueFormula):
 
 
 class Cyclic(ValueFormula):
-    """The sine and the cosine of 2πx/p."""
+    """The sine and the cosine of 2π(x - m)/p, where m is the middle of the first values."""
 
     def basis(self, parameter: float, name: str, stats: ColumnStats) -> Basis | None:
         """Return a basis for columns that hold codes within one period, wherever it begins."""
-        suits = stats.codes and stats.range[1] - stats.range[0] <= parameter
-        return Basis(name) if suits else None
+        if not stats.codes:
+            return None
+        least, largest, _ = stats.range
+        return Basis(name, [0.5 * least + 0.5 * largest]) if largest - least <= parameter else None
 
     def features(self, parameter: float, basis: Basis, x: float) -> list[NamedValue]:
         """Return the sine and the cosine, `hour.sin` and `hour.cos`."""
-        angle = TWO_PI * x / parameter
+        middle = basis.at[0] if basis.at else 0.0  # older files have none
+        angle = TWO_PI * (x - middle) / parameter
         pairs = ((f"{basis.name}.sin", math.sin(angle)), (f"{basis.name}.cos", math.cos(angle)))
         return [(n, 0.0 if abs(_f32(v)) < TINY else _f32(v)) for n, v in pairs]
 
     def names(self, basis: Basis) -> list[str]:
         """Return the names of the sine and the cosine."""
         return [f"{basis.name}.sin", f"{basis.name}.cos"]
+
+    def is_valid(self, parameter: float, basis: Basis) -> bool:
+        """Return whether there is at most the middle."""
+        return not basis.past and len(basis.at) <= 1
 
 
 class Log(ValueFormula):

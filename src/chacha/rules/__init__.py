@@ -16,7 +16,7 @@ from chacha.rules.decisions import (
 )
 from chacha.rules.head_start import FromScratch, HeadStart
 from chacha.rules.oracle import ConfigOracle
-from chacha.rules.progressive_loss import ProgressiveLoss
+from chacha.rules.progressive_loss import ProgressiveLoss, RunningLoss
 from chacha.rules.stream_facts import ObservedStream, ScoredExample, StreamFacts
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "ProgressiveLoss",
     "Promoted",
     "Retired",
+    "RunningLoss",
     "ScoredExample",
     "StreamFacts",
     "WentLive",
