@@ -7,7 +7,7 @@ of the rules, and a pool with the models. Thousands of models in one process sha
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, TypedDict, cast
 from weakref import WeakSet, WeakValueDictionary, ref
 
@@ -21,7 +21,7 @@ from chacha.losses import Loss, Squared, check_loss, check_scale
 from chacha.pools.base import LivePool, capabilities_of
 from chacha.pools.native import NativePool
 from chacha.rules.algorithm import Algorithm
-from chacha.rules.contest.contest import ContestRules
+from chacha.rules.contest.contest import Contest, ContestRules
 from chacha.rules.contest.rotation import MoveSource
 from chacha.rules.contest.scaling import Scaling
 from chacha.rules.oracle import ConfigOracle
@@ -167,7 +167,10 @@ class Specification:
                 "use the native pool"
             )
         algorithm = cast("Algorithm[Any]", rules.make_algorithm(initial, space, budget, seed))
-        return cls(rules, space, task_of(loss), initial, budget, seed, algorithm, DictPlans())
+        task = task_of(loss)
+        if isinstance(algorithm, Contest):
+            algorithm = replace(algorithm, loss_power=task.loss_power)
+        return cls(rules, space, task, initial, budget, seed, algorithm, DictPlans())
 
     @property
     def scaling(self) -> Scaling | None:

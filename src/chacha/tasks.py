@@ -44,6 +44,16 @@ class Task:
         """
         return getattr(self.loss_function, "scale", "") == VALUE
 
+    @property
+    def loss_power(self) -> int:
+        """The power of the error that the loss grows with; 2 if that is not known.
+
+        >>> from chacha.losses import Quantile, Squared
+        >>> task_of(Squared()).loss_power, task_of(Quantile()).loss_power
+        (2, 1)
+        """
+        return 1 + int(getattr(self.loss_function, "gradient_power", 1))
+
     def label(self, y: Any) -> float:
         """Return the label in the learner's form.
 

@@ -52,6 +52,10 @@ def changed(drift: str, seed: int, noise: float = 1.0) -> tuple[Table, Table]:
     return before, [(x, changes[drift](y)) for x, y in after]
 
 
+def total_loss(loss: str, track: list[float], table: Table) -> float:
+    return math.fsum(LOSSES[loss].loss(p, y) for p, (_, y) in zip(track, table, strict=True))
+
+
 def times_the_loss_of_a_fresh_model(
     loss: str, drift: str, way: str = "a table", seed: int = 0, noise: float = 1.0
 ) -> float:
@@ -61,12 +65,8 @@ def times_the_loss_of_a_fresh_model(
         learned(ChaCha(loss=LOSSES[loss]), table, way)[0][-MEASURED:]
         for table in (before + after, after)
     )
-    labels = [y for _, y in after[-MEASURED:]]
-
-    def total(track: list[float]) -> float:
-        return math.fsum(LOSSES[loss].loss(p, y) for p, y in zip(track, labels, strict=True))
-
-    return total(old) / total(fresh)
+    rows = after[-MEASURED:]
+    return total_loss(loss, old, rows) / total_loss(loss, fresh, rows)
 
 
 DRIFTS = ["times 1000", "ten deviations up", "a new function"]
@@ -96,15 +96,40 @@ def test_also_where_labels_become_smaller(loss: str, noise: float) -> None:
     assert worst < 1.2
 
 
-def times_a_fresh_model(table: Table, k: int, measured: int = MEASURED) -> float:
-    """The served squared loss long after row k, over that of a model that begins there."""
+def times_a_fresh_model(
+    table: Table, k: int, measured: int = MEASURED, loss: str = "squared"
+) -> float:
+    """The served loss long after row k, over that of a model that begins there."""
     rows = table[k : k + WITHIN + measured]
     old, fresh = (
-        learned(ChaCha(), each, "a table")[0][-measured:] for each in (table[:k] + rows, rows)
+        learned(ChaCha(loss=LOSSES[loss]), each, "a table")[0][-measured:]
+        for each in (table[:k] + rows, rows)
     )
-    labels = [y for _, y in rows[-measured:]]
-    total = [sum((p - y) ** 2 for p, y in zip(o, labels, strict=True)) for o in (old, fresh)]
-    return total[0] / total[1]
+    return total_loss(loss, old, rows[-measured:]) / total_loss(loss, fresh, rows[-measured:])
+
+
+def words(n: int, seed: int, number: int = 3000) -> Table:
+    """Sentences of eight words, each of which has a weight."""
+    rng, table = random.Random(f"words {seed}"), Table()
+    weights = [rng.gauss(0, 1) for _ in range(number)]
+    for _ in range(n):
+        some = [int(number * rng.random() ** 2) for _ in range(8)]
+        y = math.fsum(weights[i] for i in some) + rng.gauss(0, 0.3)
+        table.append(({"text": " ".join(f"w{i}" for i in some)}, y))
+    return table
+
+
+def flipped(table: Table, first: int) -> Table:
+    return table[:first] + [(x, -y) for x, y in table[first:]]
+
+
+@pytest.mark.parametrize("loss", ["quantile 0.5", "quantile 0.9"])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_loss_that_grows_with_the_error_shows_a_change_sooner(loss: str, seed: int) -> None:
+    """Errors twice as large are a surprise, where squared ones need three times the loss."""
+    k = 5000
+    table = flipped(words(k + WITHIN + MEASURED, seed), k)
+    assert times_a_fresh_model(table, k, loss=loss) < 1.2
 
 
 def products(n: int, seed: int) -> Table:

@@ -250,8 +250,8 @@ def test_bounds_of_predictions_are_moved() -> None:
             "labels are learned less 5, .* noconstant; leave noconstant out, or learn labels as "
             r"they are: --as-read, ContestRules\(scaling=None\)",
         ),
-        ({}, LabelMap(1.01 * MOST_SHIFT, 1.0), r"more than 2\^16 times 1; subtract 66191.4 from"),
-        ({}, LabelMap(-2.0, 1e-5), r"-2 is more than 2\^16 times 1e-05"),
+        ({}, LabelMap(1.01 * MOST_SHIFT, 1.0), r"more than 2\^13 times 1; subtract 8273.92 from"),
+        ({}, LabelMap(-2.0, 1e-5), r"-2 is more than 2\^13 times 1e-05"),
         ({}, LabelMap(0.0, 1e20), "a sum of squared gradients would be 1 times 1e\\+40; that is "),
         ({}, LabelMap(0.0, 1e-25), "a sum of squared gradients would be 1 times 1e-50"),
         ({"loss_function": "quantile"}, LabelMap(0.0, 3e38), "a weight would be 2 times 3e\\+38"),

@@ -17,7 +17,8 @@ class RecentLabels {
   static constexpr std::size_t kMost = 64;
   static constexpr std::size_t kKept = kMost + 1;  // those, and one from before them
   static constexpr std::size_t kFewest = 32;       // labels that show whether they are skewed
-  static constexpr double kSkew = 4.0;
+  // Not 4, which whole numbers may be exactly: rounding would decide.
+  static constexpr double kSkew = 4.0001;
   static constexpr double kBeyond = 8.0;  // scales
 
   void add(double label) noexcept { ring_[count_++ % kKept] = label; }

@@ -10,7 +10,7 @@ namespace chacha {
 
 struct Surprise {
   static constexpr double kLong = 2000.0, kShort = 32.0, kCut = 8.0;
-  static constexpr double kLarge = 3.0, kSmall = 1.0 / 16.0;
+  static constexpr double kSmall = 1.0 / 16.0;
   static constexpr std::int64_t kLeast = 200, kChecked = 128;
   static constexpr std::int64_t kNever = std::int64_t{1} << 62;
 
@@ -28,6 +28,7 @@ struct Surprise {
   // What follows changes only with decisions.
   std::int64_t noticed = -1000, changes = 0, anew = 0;
   std::int64_t checks = kChecked;  // the example after which the scale of labels is looked at
+  double large = 3.0;              // usual losses above which the recent ones are a surprise
 
   // Every field, by the name and in the order of the twin.
   template <class Visit>
@@ -51,6 +52,7 @@ struct Surprise {
     visit("changes", &Surprise::changes);
     visit("anew", &Surprise::anew);
     visit("checks", &Surprise::checks);
+    visit("large", &Surprise::large);
   }
 
   // Adds the champion's loss on example `t`, the `charged`-th, and that of the label before as the
@@ -73,7 +75,7 @@ struct Surprise {
   }
   bool is_surprised(std::int64_t charged, std::int64_t t) const noexcept {
     if (charged < kLeast || t < calm) return false;
-    const bool larger = usual > 0.0 && recent > kLarge * usual;
+    const bool larger = usual > 0.0 && recent > large * usual;
     return larger || (usual_step > 0.0 && recent_step < kSmall * usual_step);
   }
   void begin_again() noexcept {

@@ -88,6 +88,14 @@ TEST(losses_that_are_larger_for_a_while_are_a_surprise) {
   CHECK(later > soon && later < 100);
 }
 
+TEST(how_large_losses_must_be_depends_on_the_loss) {
+  Stream stream = after(1000, 1.0, 1.0);
+  CHECK_EQ(Stream(stream).until_surprised(2.5, 1.0, 300), -1);
+  stream.surprise.large = 2.0;  // one that grows with the error, not with its square
+  const int soon = stream.until_surprised(2.5, 1.0, 300);
+  CHECK(soon >= 32 && soon <= 40);  // 1 + 1.5·(1 - (31/32)^k) is 2 at k = 34.6
+}
+
 TEST(smaller_losses_are_no_surprise) {
   CHECK_EQ(after(1000, 1.0, 1.0).until_surprised(0.0, 1.0, 5000), -1);
 }

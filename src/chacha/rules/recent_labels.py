@@ -15,7 +15,7 @@ __all__ = ["RecentLabels"]
 
 MOST = 64
 FEWEST = 32  # labels that show whether they are skewed
-SKEW = 4.0
+SKEW = 4.0001  # not 4, which whole numbers may be exactly: rounding would decide
 BEYOND = 8.0  # scales
 
 

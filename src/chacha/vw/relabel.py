@@ -39,8 +39,9 @@ from chacha.vw.options import SUPPORTED, check_config, is_float32
 
 __all__ = ["changes_labels", "fresh_options", "raw_label_options", "with_raw_labels"]
 
-MOST_SHIFT = 2.0**16
-"""Scales; nearer to 0, the steps of float32 are less than a hundredth of the scale."""
+MOST_SHIFT = 2.0**13
+"""Scales; nearer to 0, the steps of float32 are a thousandth of the scale at most, so VW goes on
+learning as the champion would."""
 SUM = "sum of squared gradients"
 LEAST_SUM, MOST_SUM = 2.0**-126, 2.0**118
 """Subnormal numbers have fewer digits, and sums go on growing."""
@@ -137,7 +138,7 @@ constant, and the model has noconstant; leave noconstant out, or learn labels as
     if label_map.scale and abs(shift) > MOST_SHIFT * scale:
         rule = "float32 cannot hold labels so far from 0 in steps of their scale"
         remedy = f"subtract {shift:g} from the labels, or {AS_READ}"
-        fail(name, f"{rule}: {shift:g} is more than 2^16 times {scale:g}; {remedy}")
+        fail(name, f"{rule}: {shift:g} is more than 2^13 times {scale:g}; {remedy}")
     rate = 1 - gradient + 2 * gradient * float(values.get("power_t", POWER_T))
     if shift:
         values.pop("l2", None)

@@ -35,7 +35,7 @@ from chacha.rules.contest.scaling import Scaling
 from chacha.rules.contest.screening import CandidateWindow, Screening
 from chacha.rules.contest.slots import ANEW, DETHRONED, LONGER, Slots, leave
 from chacha.rules.contest.state import ContestState
-from chacha.rules.contest.surprise import EXPIRES, NEVER
+from chacha.rules.contest.surprise import EXPIRES, LARGE, NEVER
 from chacha.rules.decisions import Decision, Retired, WentLive
 from chacha.rules.head_start import FromScratch, HeadStart, Starting
 from chacha.rules.oracle import ConfigOracle
@@ -140,6 +140,8 @@ class Contest:
     budget: int
     space: Space = field(default_factory=lambda: Space(Interactions(), {}))
     seed: int = 0
+    loss_power: int = 2
+    """The power of the error that the loss grows with."""
 
     @property
     def starting(self) -> Starting:
@@ -153,6 +155,7 @@ class Contest:
     def start(self) -> ContestState:
         """Return the state before the first example."""
         state = ContestState(self.initial, self._moves(), CandidateWindow(self.rules.screening))
+        state.surprise.large = LARGE[self.loss_power]
         if self.budget < 2:
             state.surprise.calm = state.surprise.checks = NEVER
         return state

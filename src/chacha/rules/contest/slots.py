@@ -86,11 +86,10 @@ class Slots:
             if facts.beyond_scale(state.champion):
                 surprise.again = t
         if t >= surprise.settles:
-            surprise.settle(t)
-            self._find_units(state)
+            self._find_units(state, surprise.settle(t))
         if surprise.is_surprised(state.charged, t) and surprise.is_confirmed(t):
             surprise.heed(t, t + self.lease(min(surprise.changes, PAUSES)))
-            self._find_units(state)
+            self._find_units(state, surprise.usual)
             decisions = self._retire_mixed(state)
             if anew := self._spare(state, anew=True):
                 decisions.append(self._retire_least(state, anew))
@@ -177,9 +176,9 @@ class Slots:
         self.give(state, challenger)
         return [WentLive(state.t, config, challenger.lease, why, labels)]
 
-    def _find_units(self, state: ContestState) -> None:
-        """Count evidence in units of the champion's usual loss; it restarts where they change."""
-        state.level = state.surprise.usual
+    def _find_units(self, state: ContestState, level: float) -> None:
+        """Count evidence in units of the champion's loss now; it restarts where they change."""
+        state.level = level
         for each in state.challengers.values():
             pairing, units = each.pairing, self.evidence.clip * state.level
             if not FEWER * units <= pairing.scale <= MORE * units:

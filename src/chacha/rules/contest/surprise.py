@@ -11,11 +11,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-__all__ = ["EXPIRES", "LASTS", "NEVER", "Surprise"]
+__all__ = ["EXPIRES", "LARGE", "LASTS", "NEVER", "Surprise"]
 
 LONG, SHORT = 2000.0, 32.0  # examples that the usual and the recent losses are averaged over
 CUT = 8.0  # usual losses; a larger one counts as that
-LARGE, SMALL = 3.0, 1.0 / 16.0  # usual losses beyond which the recent ones are a surprise
+LARGE = {2: 3.0, 1: 2.0}  # usual losses, by the power of the error that a loss grows with,
+SMALL = 1.0 / 16.0  # and below which, the recent ones are a surprise
 LEAST = 200  # examples before there is something to compare with
 LASTS = 12  # examples after which a surprise must still be one
 SETTLED = 700  # examples that suffice to find the level after a change
@@ -61,6 +62,7 @@ class Surprise:
     changes: int = 0  # how often one was suspected since the last that was confirmed
     anew: int = 0  # the example after which a model was last started anew
     checks: int = CHECKED  # that after which the scale of labels is looked at again
+    large: float = LARGE[2]  # usual losses above which the recent ones are a surprise
 
     def add(self, loss: float, step: float, charged: int, t: int) -> None:
         """Add the champion's loss on an example, and that of the label before as the prediction.
@@ -86,7 +88,7 @@ class Surprise:
         """Return whether recent losses are far from the usual ones."""
         if charged < LEAST or t < self.calm:
             return False
-        larger = self.usual > 0.0 and self.recent > LARGE * self.usual
+        larger = self.usual > 0.0 and self.recent > self.large * self.usual
         return larger or (self.usual_step > 0.0 and self.recent_step < SMALL * self.usual_step)
 
     def is_confirmed(self, t: int) -> bool:
@@ -118,8 +120,8 @@ class Surprise:
         self.usual = self.recent = level if math.isfinite(level) else self.recent
         self._settle_later(t)
 
-    def settle(self, t: int) -> None:
-        """Find the level again: the champion's mean loss lately, without the largest loss.
+    def settle(self, t: int) -> float:
+        """Find the level again, and return it: the champion's mean loss lately, but the largest.
 
         After a change it takes the champion a while to lose what it then usually loses. So this
         is repeated after twice as many examples, up to a thousand or so. If it loses much more
@@ -127,7 +129,7 @@ class Surprise:
         once.
         """
         level, step = self._level(), self._step_level()
-        if self.usual > 0.0 and level > LARGE * self.usual:
+        if self.usual > 0.0 and level > self.large * self.usual:
             self.calm = min(self.calm, t)
         elif math.isfinite(level):
             self.usual = self.recent = level
@@ -137,6 +139,7 @@ class Surprise:
             elif math.isfinite(step):
                 self.usual_step = self.recent_step = step
         self._settle_later(t)
+        return level if math.isfinite(level) else self.usual
 
     def _level(self) -> float:
         return _mean_without(self.largest, self.total, self.since)
