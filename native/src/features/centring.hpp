@@ -25,13 +25,17 @@ struct Centre {
 
   // Always finite: a number beyond the range of floats is the largest. NaN stays what it is.
   float of(double x) const {
-    constexpr double kMost = std::numeric_limits<float>::max();
-    const double apart = x - centre;
     if (std::isinf(inverse)) {
+      const double apart = x - centre;
       if (is_absent(static_cast<float>(apart))) return kAbsent;
       return std::fabs(apart) > kLeast ? static_cast<float>(std::copysign(1.0, apart)) : 0.0F;
     }
-    return static_cast<float>(std::min(std::max(apart * inverse, -kMost), kMost));
+    return known_of(x);
+  }
+  // The same, if the inverse is finite.
+  float known_of(double x) const {
+    constexpr double kMost = std::numeric_limits<float>::max();
+    return static_cast<float>(std::min(std::max((x - centre) * inverse, -kMost), kMost));
   }
   // Whether the first rows have not shown all of it,
   bool waits() const { return inverse == 0.0 || std::isinf(inverse); }

@@ -8,6 +8,13 @@
 #include "vw/hashing.hpp"
 
 namespace chacha {
+namespace {
+
+bool is_same(const Run& a, const Run& b) {
+  return a.group == b.group && a.begin == b.begin && a.end == b.end;
+}
+
+}  // namespace
 
 void Screen::set(const std::vector<std::vector<std::uint32_t>>& products,
                  const std::vector<std::uint32_t>& cells, std::size_t keep) {
@@ -61,6 +68,7 @@ void Screen::begin_again() noexcept {
   }
   std::fill(cells_.begin(), cells_.end(), Cell());
   std::fill(active_.begin(), active_.end(), 0);
+  full_ = 0;
   turn_ = kept_ = 0;
   rounds_ = examples_ = 0;
   credit_ = low_ = high_ = 0.0;
@@ -75,38 +83,66 @@ std::vector<Screen::Score> Screen::scores() const {
 }
 
 std::size_t Screen::bytes() const {
-  return bytes_of(candidates_, groups_, cells_, active_, spans_, order_, codes_, derived_,
+  return bytes_of(candidates_, groups_, cells_, active_, full_runs_, spans_, order_, codes_,
                   features_, rates_);
 }
 
 void Screen::prepare(const Example& example, std::size_t groups, std::size_t live) {
   if (active_.size() < groups) active_.resize(groups);
   if (spans_.size() < groups) spans_.resize(groups);
-  derived_.reserve(groups);
+  full_runs_.reserve(example.runs.size());
   order_.reserve(example.hashes.capacity());
   codes_.reserve(example.hashes.capacity());
   features_.reserve(example.hashes.size() * live);
 }
 
-// Finds the runs of the groups of an example; returns the number of features of raw groups.
-std::size_t Screen::find_runs(const Example& example) noexcept {
+// Counts the features of raw groups; returns how many there are. Most examples of a table have all
+// the features that the one before had.
+std::size_t Screen::count_features(const Example& example) noexcept {
+  const float* const values = example.values.data();
+  const std::size_t all = example.raw_features();
   std::size_t features = 0;
+  for (std::size_t i = 0; i < all; ++i) features += is_there(values[i]) ? 1U : 0U;
+  const Run* const runs = example.runs.begin();
+  const Run* const end = runs + example.raw_runs();
+  if (features == all && std::equal(runs, end, full_runs_.begin(), full_runs_.end(), is_same)) {
+    ++full_;
+    return features;
+  }
+  for (const Run& run : full_runs_) active_[run.group] += full_ * (run.end - run.begin);
+  full_ = 0;
+  full_runs_.clear();
+  for (const Run* run = runs; run != end; ++run) {
+    std::int64_t count = 0;
+    for (std::uint32_t i = run->begin; i < run->end; ++i) count += is_there(values[i]) ? 1 : 0;
+    active_[run->group] += count;
+  }
+  if (features == all) full_runs_.insert(full_runs_.end(), runs, end);  // there is room
+  return features;
+}
+
+std::int64_t Screen::active(std::uint32_t group) const {
+  std::int64_t features = group < active_.size() ? active_[group] : 0;
+  for (const Run& run : full_runs_) {
+    if (run.group == group) features += full_ * (run.end - run.begin);
+  }
+  return features;
+}
+
+// Finds the runs of the groups of an example.
+void Screen::find_runs(const Example& example) noexcept {
   order_.clear();
   codes_.clear();
   for (std::uint32_t r = 0; r < example.runs.size(); ++r) {
-    const Run& run = example.runs[r];
-    Span& span = spans_[run.group];
-    span.several |= span.run != 0;
-    if (span.run == 0) span.run = r + 1;
-    if (r >= example.raw_runs()) continue;
-    std::uint32_t count = 0;
-    for (std::uint32_t i = run.begin; i < run.end; ++i) {
-      count += is_there(example.values[i]) ? 1U : 0U;
+    Span& span = spans_[example.runs[r].group];
+    if (span.example != number_) {
+      span = Span();
+      span.example = number_;
+      span.run = r + 1;
+    } else {
+      span.several = true;
     }
-    active_[run.group] += count;
-    features += count;
   }
-  return features;
 }
 
 // Lists the features of a candidate's groups that are not zero, unless an earlier candidate has the
@@ -114,8 +150,9 @@ std::size_t Screen::find_runs(const Example& example) noexcept {
 void Screen::list_features(const CandidateLearner& candidate, Example& example,
                            Derivation& derivation, bool derives) noexcept {
   for (const std::uint32_t group : groups_of(candidate)) {
-    if (group >= spans_.size() || spans_[group].listed) continue;
+    if (group >= spans_.size() || span_of(group).listed) continue;
     Span& span = spans_[group];
+    if (span.example != number_) span = Span();  // it has no run
     const bool derived = derivation.on() && derivation.is_derived(group);
     if (span.run == 0 && !(derives && derived)) continue;
     const auto add = [&](const Run& run) {
@@ -126,11 +163,11 @@ void Screen::list_features(const CandidateLearner& candidate, Example& example,
         codes_.push_back(derived ? derivation.code_of(group, hash) : hash);
       }
     };
+    span.example = number_;
     span.listed = true;
     span.begin = static_cast<std::uint32_t>(order_.size());
     if (span.run == 0) {
       add(derivation.derive_group(example, group));
-      derived_.push_back(group);
     } else if (!span.several) {
       add(example.runs[span.run - 1]);
     } else {
@@ -149,7 +186,7 @@ double Screen::width(const CandidateLearner& candidate) const noexcept {
   for (std::size_t k = 0; k < groups.size(); ++k) {
     times = k > 0 && groups[k] == groups[k - 1] ? times + 1 : 0;
     const std::uint32_t group = groups[k];
-    const Span span = group < spans_.size() ? spans_[group] : Span();
+    const Span span = span_of(group);
     const auto count = static_cast<double>(span.end - span.begin);
     const auto again = static_cast<double>(times);
     product = product * (count > 0 ? count + again : 0.0) / (again + 1.0);
@@ -159,17 +196,16 @@ double Screen::width(const CandidateLearner& candidate) const noexcept {
 
 void Screen::learn(Example& example, Derivation& derivation, bool derives, double residual,
                    std::size_t live) noexcept {
-  const std::size_t features = find_runs(example);
+  const std::size_t features = count_features(example);
   ++examples_;
+  ++number_;
   if (share_ > 0.0 && !candidates_.empty() && std::isfinite(residual)) {
     const double least = static_cast<double>(features) * static_cast<double>(live);
+    find_runs(example);
     take_turns(example, derivation, derives, residual, least);
     low_ = std::min(low_, residual);
     high_ = std::max(high_, residual);
   }
-  for (const Run& run : example.runs) spans_[run.group] = Span();
-  for (const std::uint32_t group : derived_) spans_[group] = Span();
-  derived_.clear();
 }
 
 void Screen::take_turns(Example& example, Derivation& derivation, bool derives, double residual,

@@ -42,9 +42,7 @@ class Screen {
   std::int64_t examples() const { return examples_; }
   std::vector<Score> scores() const;  // by candidate
   // Features of a raw group, over all examples.
-  std::int64_t active(std::uint32_t group) const {
-    return group < active_.size() ? active_[group] : 0;
-  }
+  std::int64_t active(std::uint32_t group) const;
   std::size_t bytes() const;
 
  private:
@@ -69,7 +67,8 @@ class Screen {
     const std::uint32_t* begin() const { return first; }
     const std::uint32_t* end() const { return first + count; }
   };
-  struct Span {                        // a group of the current example
+  struct Span {                        // a group of an example
+    std::uint64_t example = 0;         // its number; if it is another one, the rest does not count
     std::uint32_t begin = 0, end = 0;  // in order_, if listed
     std::uint32_t run = 0;             // 1 + its first run; 0: it has none
     bool several = false;              // it has more than one run
@@ -79,7 +78,12 @@ class Screen {
   GroupRange groups_of(const CandidateLearner& candidate) const {
     return {groups_.data() + candidate.first_group, candidate.group_count};
   }
-  std::size_t find_runs(const Example& example) noexcept;
+  std::size_t count_features(const Example& example) noexcept;
+  void find_runs(const Example& example) noexcept;
+  Span span_of(std::uint32_t group) const noexcept {
+    const bool current = group < spans_.size() && spans_[group].example == number_;
+    return current ? spans_[group] : Span();
+  }
   void list_features(const CandidateLearner& candidate, Example& example, Derivation& derivation,
                      bool derives) noexcept;
   double width(const CandidateLearner& candidate) const noexcept;
@@ -98,15 +102,17 @@ class Screen {
   std::size_t turn_ = 0, kept_ = 0;
   std::int64_t rounds_ = 0, examples_ = 0;
   double credit_ = 0.0, low_ = 0.0, high_ = 0.0;
-  std::vector<std::int64_t> active_;  // by raw group
+  std::vector<std::int64_t> active_;  // by raw group, but for
+  std::vector<Run> full_runs_;        // raw groups that had all these features
+  std::int64_t full_ = 0;             // in so many examples more
 
   // The current example.
-  std::vector<Span> spans_;             // by group
-  std::vector<std::uint32_t> order_;    // features that are not zero, group by group,
-  std::vector<std::uint32_t> codes_;    // and the numbers by which their cells are found
-  std::vector<std::uint32_t> derived_;  // groups that were made for a candidate
-  std::vector<Feature> features_;       // of the current candidate
-  std::vector<double> rates_;           // by place: of its cells
+  std::uint64_t number_ = 0;          // never repeated
+  std::vector<Span> spans_;           // by group
+  std::vector<std::uint32_t> order_;  // features that are not zero, group by group,
+  std::vector<std::uint32_t> codes_;  // and the numbers by which their cells are found
+  std::vector<Feature> features_;     // of the current candidate
+  std::vector<double> rates_;         // by place: of its cells
 };
 
 }  // namespace chacha
