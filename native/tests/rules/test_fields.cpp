@@ -81,9 +81,10 @@ TEST(every_field_of_a_serving_is_visited_once) {
 }
 
 TEST(every_field_of_a_surprise_is_visited_once) {
-  check_fields<Surprise>({"usual", "recent", "usual_step", "recent_step", "steps", "since", "total",
-                          "largest", "steps_since", "total_step", "largest_step", "calm", "stays",
-                          "settles", "again", "noticed", "changes", "anew", "checks"});
+  check_fields<Surprise>({"usual",        "recent",  "usual_step", "recent_step", "steps",
+                          "since",        "total",   "largest",    "steps_since", "total_step",
+                          "largest_step", "calm",    "stays",      "settles",     "again",
+                          "noticed",      "changes", "anew",       "checks",      "large"});
   const auto s = numbered<Surprise>();
   CHECK(s.usual == 1.0 && s.recent == 2.0 && s.usual_step == 3.0 && s.recent_step == 4.0);
   CHECK(s.steps == 5 && s.since == 6 && s.total == 7.0 && s.largest == 8.0);
