@@ -102,9 +102,11 @@ class Screen {
   std::size_t turn_ = 0, kept_ = 0;
   std::int64_t rounds_ = 0, examples_ = 0;
   double credit_ = 0.0, low_ = 0.0, high_ = 0.0;
-  std::vector<std::int64_t> active_;  // by raw group, but for
-  std::vector<Run> full_runs_;        // raw groups that had all these features
-  std::int64_t full_ = 0;             // in so many examples more
+  // Features by raw group. Examples of one shape in which no feature is 0 are only counted (full_);
+  // full_runs_ are their raw groups.
+  std::vector<std::int64_t> active_;
+  std::vector<Run> full_runs_;
+  std::int64_t full_ = 0;
 
   // The current example.
   std::uint64_t number_ = 0;          // never repeated

@@ -121,7 +121,7 @@ class Surprise:
         self._settle_later(t)
 
     def settle(self, t: int) -> float:
-        """Find the level again, and return it: the champion's mean loss lately, but the largest.
+        """Find the level again and return it: the recent mean loss, without the largest one.
 
         After a change it takes the champion a while to lose what it then usually loses. So this
         is repeated after twice as many examples, up to a thousand or so. If it loses much more
